@@ -24,6 +24,8 @@ hear() { [[ $1 =~ ^\[[0-9]+\].?\ +(Done|Exit|Stopped) ]] || killed=1; }
 
 rest() { if IFS= read -rt "$1" remark <&"$remarks"; then hear "$remark"; fi; }
 
+has_ended= patience_seconds=600
+
 # Job control gives the shell a process group of its own and leaves SIGINT alone, which a plain `&` would ignore for good. A remark
 # quotes the command: in one line.
 set -m
@@ -34,7 +36,7 @@ while IFS=' ' read -r said mark __hermetic_nonce mode rows columns early_length 
   ((early_length == 0)) || LC_ALL=C IFS= read -rN "$early_length" early <&246 || exit 0
   # All that an earlier command printed is before these.
   __hermetic_frame b '' >&241
-  __hermetic_frame b '' >&242
+  __hermetic_frame b "$$" >&242
   if ! __hermetic_room; then
     __hermetic_frame r F >&242
     exit 0
@@ -56,8 +58,12 @@ while IFS=' ' read -r said mark __hermetic_nonce mode rows columns early_length 
   members "$mark"
   if ((${#found[@]} == 0)); then
     __hermetic_frame r C >&242
+    # Only an input that has ended is there already: the host asks for nothing before it has read this.
+    if read -t 0 <&246; then has_ended=1; fi
     continue
   fi
+  # The tether ends those that wait for the host.
+  trap '' TERM
   __hermetic_frame r O >&242
   pause=0.1
   while ((${#found[@]})); do
@@ -67,3 +73,5 @@ while IFS=' ' read -r said mark __hermetic_nonce mode rows columns early_length 
   done
   exit 0
 done
+# The input ended with the command's, so nothing here tells when the host has all of the output. The tether does, and when the host is gone.
+if [[ $has_ended ]]; then read -rt "$patience_seconds" _ <&"$remarks"; fi

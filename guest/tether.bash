@@ -10,7 +10,7 @@ watch_strays "$namespace"
 ulimit -Sx "$tether_number"
 ulimit -Hx "$tether_number$base"
 cd /
-declare -A running=()
+declare -A running=() supervisors=()
 # Its own outputs stay open: containerd ends the input of a process that closes one of them.
 { exec {nothing}<> <(:); } 2>/dev/null
 
@@ -20,6 +20,11 @@ while read -r $silence verb a b c || { code=$?; false; }; do
   case $verb in
     started) running[$a]=1 ;; # mark
     ended) unset "running[$a]" ;; # mark
+    stays) supervisors[$a]=1 ;; # process
+    leaves) # process
+      if [[ ${supervisors[$a]-} ]]; then kill -TERM "$a" 2>/dev/null; fi
+      unset "supervisors[$a]"
+      ;;
     kill) # mark-or-all signal sequence
       if [[ $a == all ]]; then
         if [[ $namespace == own ]]; then a=$every; else a=$base$any; fi
@@ -40,6 +45,7 @@ while read -r $silence verb a b c || { code=$?; false; }; do
 done
 for mark in "${!running[@]}"; do kill_all "$mark"; done
 if [[ $keep == nothing ]]; then kill_all "$base$any"; fi
+for process in "${!supervisors[@]}"; do kill -TERM "$process" 2>/dev/null; done
 # The inputs of its streams do not end either.
 if ((code > 128)); then
   for file in /proc/[0-9]*/cmdline; do

@@ -41,12 +41,6 @@ describe('the choice of a backend', () => {
     );
     expect(attempt).toThrow(expect.objectContaining({ hint: expect.stringContaining('kubernetes') }));
   });
-
-  it('a backend of a later version is refused, not replaced by another', () => {
-    expect(() => appWith({ TERMINAL_ENV: 'vercel' }).candidates('vercel')).toThrow(
-      expect.objectContaining({ code: 'backend/unavailable' }),
-    );
-  });
 });
 
 describe('the spec of a sandbox', () => {

@@ -81,7 +81,10 @@ describe('output in single bytes', () => {
     let isOver = false;
     const stdin = new Writable({ write: (_chunk, _encoding, done) => done() });
     const attached = { stdin, stdout, stderr, destroy: () => (isOver = true) } as unknown as AttachedCommand;
-    const starting = new ShellStream(attached, 'key').start('', nonce, pipes, { receive: () => undefined, over: () => undefined });
+    const starting = new ShellStream(attached, 'key', { stays: () => undefined, leaves: () => undefined }).start('', nonce, pipes, {
+      receive: () => undefined,
+      over: () => undefined,
+    });
     let pieces = 0;
     for (; pieces < 60_000 && !isOver; pieces++) stdout.emit('data', Buffer.of(120));
     expect(pieces).toBeLessThan(5_000);

@@ -10,8 +10,8 @@ import { EventChannel } from '../../src/shell/pipes/event-channel.ts';
 import { Attachment, makeAttachmentPipes } from '../../src/shell/pipes/forker.ts';
 import { openForWriting } from '../../src/shell/pipes/named-pipes.ts';
 
-/** Nobody else's: what a limit of processes counts. */
-const user = 1_952_073_541;
+/** Of no one else: what a limit of processes counts. Each test has another, for what the one before left may still be dying. */
+const firstUser = 1_952_073_541;
 
 describe('a forker', () => {
   let run: string;
@@ -54,7 +54,7 @@ describe('a forker', () => {
   /** One that can have so many processes, itself included. */
   const startLimited = (processes: number): ChildProcess => {
     const limited = `ulimit -u ${processes}; exec bash "$0" "$1" 1`;
-    return spawn('setpriv', [`--reuid=${user}`, '--clear-groups', 'bash', '-c', limited, join(run, 'forker.bash'), run], {
+    return spawn('setpriv', [`--reuid=${firstUser + processes}`, '--clear-groups', 'bash', '-c', limited, join(run, 'forker.bash'), run], {
       stdio: 'ignore',
     });
   };

@@ -31,10 +31,18 @@ export interface StreamListener {
   over(reason: string): void;
 }
 
+/** Ends supervisors whose input has ended, and that nothing else would tell that their host has everything. */
+export interface SupervisorWatch {
+  stays(supervisor: number): void;
+  leaves(supervisor: number): void;
+}
+
 /** A supervisor in a sandbox, reached by its three streams: it starts shells on them, one after another. */
 export class ShellStream {
   readonly #attached: AttachedCommand;
   readonly #key: string;
+  readonly #watch: SupervisorWatch;
+  #supervisor: number | undefined;
   #turn: Turn | undefined;
   #open = 2;
   /** Why no shell can be started on it any more. */
@@ -43,9 +51,10 @@ export class ShellStream {
   #isInputTaken = false;
 
   /** By the key the supervisor tells requests from input that a command left unread. */
-  constructor(attached: AttachedCommand, key: string) {
+  constructor(attached: AttachedCommand, key: string, waiting: SupervisorWatch) {
     this.#attached = attached;
     this.#key = key;
+    this.#watch = waiting;
     this.#listen(attached.stdout, 'stdout');
     this.#listen(attached.stderr, 'stderr');
   }
@@ -86,10 +95,22 @@ export class ShellStream {
    */
   async start(words: string, nonce: string, pipes: StreamPipes, listener: StreamListener): Promise<void> {
     if (this.#over !== undefined) throw new Error(this.#over);
-    const turn = new Turn({ attached: this.#attached, isFirst: !this.#turn, destroy: () => this.destroy() }, nonce, pipes, listener);
+    const carrier = {
+      attached: this.#attached,
+      isFirst: !this.#turn,
+      destroy: () => this.destroy(),
+      begun: (supervisor: number) => this.#begun(supervisor),
+    };
+    const turn = new Turn(carrier, nonce, pipes, listener);
     this.#turn = turn;
     this.#attached.stdin.write(`${this.#key} ${words}`, 'latin1');
     await turn.up;
+  }
+
+  #begun(supervisor: number): void {
+    if (this.#supervisor !== undefined) return;
+    this.#supervisor = supervisor;
+    this.#watch.stays(supervisor);
   }
 
   /** A message to the shell itself. */
@@ -129,6 +150,8 @@ export class ShellStream {
   destroy(): void {
     this.#over ??= 'it was closed';
     this.#attached.destroy();
+    // One whose command may still run is left to the end of that.
+    if (this.#supervisor !== undefined && this.#turn?.isClean) this.#watch.leaves(this.#supervisor);
   }
 }
 
@@ -137,6 +160,8 @@ interface Carrier {
   /** No shell was on it before: what is said before the beginning is a complaint. */
   isFirst: boolean;
   destroy(): void;
+  /** The process of the supervisor, as the sandbox counts. */
+  begun(supervisor: number): void;
 }
 
 /** One shell on a stream: from the beginning that its supervisor marks to the end. */
@@ -183,11 +208,16 @@ class Turn {
   #splitter(name: keyof StreamPipes, nonce: string, frame: (kind: string, text: string) => void): FrameSplitter {
     return new FrameSplitter(nonce, {
       bytes: (data) => this.#add(name, data),
-      frame: (kind, text) => (kind === 'b' ? void this.#begun.add(name) : frame(kind, text)),
+      frame: (kind, text) => (kind === 'b' ? this.#begin(name, text) : frame(kind, text)),
       damaged: () => {
         if (name === 'stderr') this.#records.damaged();
       },
     });
+  }
+
+  #begin(name: keyof StreamPipes, text: string): void {
+    this.#begun.add(name);
+    if (name === 'stderr' && /^[1-9]\d{0,9}$/.test(text)) this.#carrier.begun(Number(text));
   }
 
   /** Settles when it is up or cannot be. */

@@ -66,7 +66,7 @@ export class StreamSpawner implements Spawner {
       const attached = await attach(commandLine(...(pulse ? [String(this.#base)] : [])));
       const key = randomBytes(16).toString('hex');
       attached.stdin.write(`${sized(scripts.supervisor)}${key} ${sized(scripts.shell)}`, 'latin1');
-      return new ShellStream(attached, key);
+      return new ShellStream(attached, key, this.#tether);
     });
     this.ended = ended.then((reason) => {
       for (const lost of this.#shells) lost(reason);

@@ -33,6 +33,7 @@ export interface TetherOptions {
 export class Tether {
   readonly #options: TetherOptions;
   readonly #running = new Set<string>();
+  readonly #supervisors = new Set<number>();
   /** By the start of the answer. */
   readonly #waiting = new Map<string, (answer: string) => void>();
   #current: Promise<AttachedCommand>;
@@ -101,6 +102,7 @@ export class Tether {
     connection.stdin.write(words, 'latin1');
     await hello.promise;
     for (const mark of this.#running) connection.stdin.write(`started ${mark}\n`);
+    for (const process of this.#supervisors) connection.stdin.write(`stays ${process}\n`);
     connection.unref();
     if (this.#closed) connection.destroy();
     return connection;
@@ -123,6 +125,17 @@ export class Tether {
 
   ended(mark: string): void {
     if (this.#running.delete(mark)) this.#tell(`ended ${mark}`);
+  }
+
+  /** This supervisor must not outlive us, unless a process that is to stay has its streams. */
+  stays(supervisor: number): void {
+    this.#supervisors.add(supervisor);
+    this.#tell(`stays ${supervisor}`);
+  }
+
+  /** Its host has everything. */
+  leaves(supervisor: number): void {
+    if (this.#supervisors.delete(supervisor)) this.#tell(`leaves ${supervisor}`);
   }
 
   /** Resolves when every process with the mark, or with any when it is `all`, has the signal; with KILL, when they are dead. */
