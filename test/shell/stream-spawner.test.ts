@@ -6,7 +6,9 @@ import { ShellSession } from '../../src/shell/session.ts';
 import { memoryStateStore } from '../../src/shell/state-store.ts';
 import type { Attach, AttachedCommand } from '../../src/shell/streams/attached-command.ts';
 import { StreamSpawner } from '../../src/shell/streams/stream-spawner.ts';
-import { collect } from '../contracts/sandbox/rig.ts';
+import { collect, sleepMark } from '../contracts/sandbox/rig.ts';
+import { processesWith } from '../engines.ts';
+import { until } from '../until.ts';
 
 const children = new Set<ChildProcessWithoutNullStreams>();
 
@@ -87,6 +89,30 @@ describe('a shell over streams', () => {
     const { bytes, exit } = await collect(await session.exec({ command: 'head -c 200000 /dev/zero' }));
     expect(bytes.length).toBeLessThan(100_000);
     expect(exit).toEqual({ kind: 'lost', reason: 'the end of its output did not arrive' });
+  });
+
+  it('kills what runs of a command whose stream was cut, when its tether is there and when it comes later', async () => {
+    const here = attachHere();
+    for (const isLate of [false, true]) {
+      const connected = Promise.withResolvers<void>();
+      const streams: AttachedCommand[] = [];
+      const session = await open(async (command) => {
+        // Only the command line of the tether has words after its script.
+        const isTether = command.at(-1) !== 'hermetic';
+        if (isTether && isLate) await connected.promise;
+        const attachment = await here(command);
+        if (!isTether) streams.push(attachment);
+        return attachment;
+      });
+      const mark = sleepMark();
+      const handle = await session.exec({ command: `sleep ${mark}` });
+      await until('it runs', () => processesWith(mark).length === 1);
+      for (const { stdout, stderr } of streams)
+        for (const output of [stdout, stderr]) output.destroy(new Error('the connection was reset'));
+      expect(await handle.exit).toMatchObject({ kind: 'lost' });
+      connected.resolve();
+      await until('it is dead', () => processesWith(mark).length === 0);
+    }
   });
 
   it('keeps its state while a background process prints all the time', async () => {

@@ -99,7 +99,11 @@ export class StreamSpawner implements Spawner {
           if (record.kind === 'completed' || record.kind === 'status') this.#tether.ended(mark);
           receive(record);
         },
-        lost,
+        lost: (reason) => {
+          // A tether that stays does not notice, and one that was cut off with it may not have known of it.
+          void this.#tether.kill(mark, 'KILL').catch(() => undefined);
+          lost(reason);
+        },
         forget: () => {
           this.#shells.delete(shell.lost);
           this.#tether.ended(mark);
