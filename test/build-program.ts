@@ -32,7 +32,7 @@ export async function setup(project: TestProject): Promise<void> {
     configFile: false,
     logLevel: 'error',
     plugins: [moduleAddresses()],
-    ssr: { noExternal: true, external: ['ssh2'], target: 'node' },
+    ssr: { noExternal: true, external: ['baileys', 'ssh2'], target: 'node' },
     build: {
       ssr: true,
       outDir: join(home, 'dist'),

@@ -6,7 +6,7 @@ import { settlesWithin } from '../../lib/deadline.ts';
 import { errorText } from '../../lib/error-text.ts';
 import type { Health } from '../health.ts';
 import { type Delivery, Intake } from '../intake.ts';
-import type { Arrival } from './decrypting.ts';
+import type { Arrival } from './encryption.ts';
 import { type Entry, Journal } from './journal.ts';
 import type { NoteCache } from './note-cache.ts';
 
@@ -27,8 +27,8 @@ const farewellMs = 1_000;
 export class Arrivals {
   readonly #parts: ArrivalParts;
   readonly #journal: Journal;
-  /** In the journal, and not on the disk yet. */
-  #fresh: string[] = [];
+  /** Those that arrived since the start, and were not on the disk yet. */
+  readonly #fresh = new Set<string>();
   #intake: Intake | undefined;
 
   constructor(parts: ArrivalParts) {
@@ -40,7 +40,7 @@ export class Arrivals {
   async listen(accept: Accept): Promise<void> {
     const { health, log, deliveries, signal } = this.#parts;
     this.#intake = new Intake({ name: 'WhatsApp', accept, health, log, deliveries, signal });
-    const keys = this.#journal.keys().filter((key) => !this.#fresh.includes(key));
+    const keys = this.#journal.keys().filter((key) => !this.#fresh.has(key));
     const entries = keys.map((key) => ({ key, entry: this.#journal.get(key) }));
     const tries = await deliveries
       ?.trying(
@@ -56,18 +56,24 @@ export class Arrivals {
     }
   }
 
-  arrived(arrival: Arrival): void {
+  /** Writes it into the journal. It is accepted with the first `keep` after the returned function was called. */
+  arrived(arrival: Arrival): () => void {
     const entry = this.#entryOf(arrival);
-    if (entry) this.#fresh.push(this.#journal.add(entry));
+    const key = entry && this.#journal.add(entry);
+    return () => {
+      if (key !== undefined) this.#fresh.add(key);
+    };
   }
 
   /** Resolves when everything is on the disk. Rejects with the signal only. */
   async keep(): Promise<void> {
     const { cache, health, signal } = this.#parts;
     for (let failures = 0; ; failures += 1) {
+      const due = [...this.#fresh];
       try {
         await cache.flush();
         if (failures > 0) health.report('keys', undefined);
+        this.#accept(due);
         return;
       } catch (error) {
         health.report('keys', `Incoming messages cannot be stored: ${errorText(error)}`);
@@ -76,12 +82,10 @@ export class Arrivals {
     }
   }
 
-  kept(): void {
+  #accept(keys: readonly string[]): void {
     if (!this.#intake) return;
-    const fresh = this.#fresh;
-    this.#fresh = [];
-    for (const key of fresh) {
-      const entry = this.#journal.get(key);
+    for (const key of keys) {
+      const entry = this.#fresh.delete(key) ? this.#journal.get(key) : undefined;
       if (entry) this.#offer(key, entry, 0);
     }
   }

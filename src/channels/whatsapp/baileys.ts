@@ -1,5 +1,6 @@
 import { HermeticError } from '../../core/errors.ts';
 import { howToInstall, installedVersion } from '../../lib/optional-package.ts';
+import { keepSessionsWhole } from './whole-sessions.ts';
 
 /** The version that this channel was written for and tested with. It changes a lot from one to the next. */
 export const baileysVersion = '7.0.0-rc14';
@@ -115,5 +116,7 @@ export async function loadBaileys(installed: () => Promise<string | undefined> =
   }
   // The name is no literal, so that this compiles where Baileys is not installed.
   const name = 'baileys';
-  return (await import(name)) as Baileys;
+  const baileys = (await import(name)) as Baileys;
+  await keepSessionsWhole();
+  return baileys;
 }

@@ -8,7 +8,7 @@ import type { Connection } from '../platform-channel.ts';
 import { Account } from './account.ts';
 import { Arrivals } from './arrivals.ts';
 import type { Baileys } from './baileys.ts';
-import type { Arrival } from './decrypting.ts';
+import type { Arrival } from './encryption.ts';
 import { refused } from './failures.ts';
 import { Link } from './link.ts';
 import { MessageIds } from './message-ids.ts';
@@ -83,13 +83,12 @@ class Line {
     const baileys = this.#baileys;
     const account = this.#account;
     const arrivals = new Arrivals({ cache: this.#cache, health, log, deliveries, parse: (arrival) => this.#parse(arrival), signal });
-    const decrypting = {
+    const encryption = {
       together: <Result>(work: () => Promise<Result>) => this.#cache.together(work),
       arrived: (arrival: Arrival) => arrivals.arrived(arrival),
       keep: () => arrivals.keep(),
-      kept: () => arrivals.kept(),
     };
-    const link = new Link({ baileys, apiRoot, decrypting, account, health, log, pairWith: phone?.replace('+', ''), signal });
+    const link = new Link({ baileys, apiRoot, encryption, account, health, log, pairWith: phone?.replace('+', ''), signal });
     return { arrivals, link, ended: link.run().then(() => arrivals.farewell()) };
   }
 

@@ -7,7 +7,7 @@ import type { Account } from './account.ts';
 import { busy, refusals, statuses } from './failures.ts';
 import { Wire, type WireParts } from './wire.ts';
 
-export interface LinkParts extends Pick<WireParts, 'baileys' | 'apiRoot' | 'decrypting'> {
+export interface LinkParts extends Pick<WireParts, 'baileys' | 'apiRoot' | 'encryption'> {
   account: Account;
   health: Health;
   log: (sentence: string) => void;
@@ -100,7 +100,7 @@ export class Link {
     const wire: Wire = new Wire({
       ...this.#parts,
       credentials,
-      keys: account.keyStore(this.#parts.decrypting.keep),
+      keys: account.keyStore(this.#parts.encryption.keep),
       onOpen: () => this.#opened(wire),
       onQr: (qr) => {
         if (hasCode) return;

@@ -8,8 +8,10 @@ type Changes = Readonly<Record<string, string | undefined>>;
 export class NoteCache {
   readonly #notes: ChannelNotes;
   readonly #kept: Map<string, string>;
-  readonly #lane = new Lane();
-  readonly #together = new AsyncLocalStorage<true>();
+  readonly #writes = new Lane();
+  readonly #works = new Lane();
+  /** What the work changes that runs. */
+  readonly #together = new AsyncLocalStorage<Set<string>>();
   #pending = new Map<string, string | undefined>();
 
   private constructor(notes: ChannelNotes, kept: Map<string, string>) {
@@ -35,23 +37,32 @@ export class NoteCache {
       if (value === undefined ? !this.#kept.has(key) : this.#kept.get(key) === value) continue;
       if (value === undefined) this.#kept.delete(key);
       else this.#kept.set(key, value);
-      this.#pending.set(key, value);
+      const work = this.#together.getStore();
+      if (work) work.add(key);
+      else this.#pending.set(key, value);
     }
   }
 
   /** Inside of `together`. */
   get isTogether(): boolean {
-    return this.#together.getStore() === true;
+    return this.#together.getStore() !== undefined;
   }
 
-  /** What `work` changes waits for the `flush` after it, and is kept in one transaction with what changes until then. */
+  /** Runs one piece of work after the other. What it changes is kept in one transaction, with the first `flush` after it. */
   async together<Result>(work: () => Promise<Result>): Promise<Result> {
-    return await this.#together.run(true, work);
+    return await this.#works.run(async () => {
+      const changed = new Set<string>();
+      try {
+        return await this.#together.run(changed, work);
+      } finally {
+        for (const key of changed) this.#pending.set(key, this.#kept.get(key));
+      }
+    });
   }
 
   /** Resolves when everything is kept. When it rejects, the next one tries it again. */
   async flush(): Promise<void> {
-    await this.#lane.run(async () => {
+    await this.#writes.run(async () => {
       const batch = this.#pending;
       if (batch.size === 0) return;
       this.#pending = new Map();

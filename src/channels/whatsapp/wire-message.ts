@@ -1,6 +1,6 @@
 import type { Self } from './account.ts';
 import type { Baileys, WireMessage } from './baileys.ts';
-import type { Arrival } from './decrypting.ts';
+import type { Arrival } from './encryption.ts';
 
 type Decoder = Pick<Baileys, 'decodeMessageNode' | 'cleanMessage' | 'unpadRandomMax16' | 'proto'>;
 

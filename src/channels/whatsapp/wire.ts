@@ -2,7 +2,7 @@ import { EventEmitter } from 'node:events';
 import { within } from '../../lib/deadline.ts';
 import { CallError } from '../call-error.ts';
 import type { Baileys, BaileysSocket, ConnectionUpdate, Credentials, KeyStore, WireNode } from './baileys.ts';
-import { Decrypting, type DecryptingParts } from './decrypting.ts';
+import { Encryption, type EncryptionParts } from './encryption.ts';
 import { statuses, statusOf } from './failures.ts';
 import { quietly, silentLogger } from './quiet.ts';
 
@@ -22,7 +22,7 @@ export interface WireParts {
   keys: KeyStore;
   /** undefined: WhatsApp's own. */
   apiRoot: string | undefined;
-  decrypting: Omit<DecryptingParts, 'make'>;
+  encryption: Omit<EncryptionParts, 'make'>;
   onOpen(): void;
   onQr(qr: string): void;
   /** The credentials changed. */
@@ -41,8 +41,8 @@ export class Wire {
   isOpen = false;
 
   constructor(parts: WireParts) {
-    const { baileys, credentials, keys, decrypting } = parts;
-    const decrypt = new Decrypting({ ...decrypting, make: baileys.DEFAULT_CONNECTION_CONFIG.makeSignalRepository });
+    const { baileys, credentials, keys } = parts;
+    const encryption = new Encryption({ ...parts.encryption, make: baileys.DEFAULT_CONNECTION_CONFIG.makeSignalRepository });
     this.socket = guarded(() =>
       baileys.makeWASocket({
         waWebSocketUrl: addressOf(parts.apiRoot),
@@ -57,12 +57,12 @@ export class Wire {
         syncFullHistory: false,
         // What was said before the account was linked is none of our business.
         shouldSyncHistoryMessage: () => false,
-        makeSignalRepository: decrypt.makeRepository,
+        makeSignalRepository: encryption.makeRepository,
         cachedGroupMetadata: (jid: string) => this.#groupFacts(jid),
       }),
     );
     const { ev, ws } = this.socket;
-    ws.prependListener('CB:message', (node) => decrypt.expect(node));
+    ws.prependListener('CB:message', (node) => encryption.expect(node));
     // Security: only what WhatsApp says itself counts as a reason. A proxy may answer anything in its place, and must not make us forget the account.
     for (const event of ['CB:failure', 'CB:stream:error']) {
       ws.prependListener(event, () => {

@@ -3,6 +3,7 @@ import { maxFileBytes } from '../../../src/channels/whatsapp/limits.ts';
 import type { Channel } from '../../../src/core/channel.ts';
 import { Accepted } from '../../contracts/channel-harness.ts';
 import { group } from '../../fakes/whatsapp/server.ts';
+import { until } from '../../until.ts';
 import { placeOf, type WhatsAppHarness, whatsappHarness } from './harness.ts';
 
 let harness: WhatsAppHarness;
@@ -48,6 +49,50 @@ it('a reply in a group names whose message it answers', async () => {
     participant: harness.server.ada.lidJid,
     quotedMessage: { conversation: expect.stringContaining('question') },
   });
+});
+
+it('messages can be read that are sent after one of ours and one of theirs crossed each other', async () => {
+  const { server } = harness;
+  await channel.send(harness.direct, { text: 'hello' });
+  await channel.stop();
+  // A new program begins new sessions with those to whom it writes.
+  channel = harness.create();
+  await channel.start(accepted.accept);
+  // Encrypted before ours arrives, and delivered after it.
+  server.hold();
+  harness.userSays(harness.direct, { text: 'crossing' });
+  await channel.send(harness.direct, { text: 'crossed' });
+  await server.deliverHeld();
+  await accepted.message(({ text }) => text === 'crossing');
+  await channel.send(harness.direct, { text: 'after it' });
+  expect(server.unreadable).toEqual([]);
+  expect(harness.shown(harness.direct).map(({ text }) => text)).toEqual(['hello', 'crossed', 'after it']);
+});
+
+it('a message goes out when its keys are kept, so that no key is used twice after a kill', async () => {
+  const { server, notes } = harness;
+  harness.userSays(harness.direct, { text: 'first' });
+  await accepted.message();
+  await channel.send(harness.direct, { text: 'one' });
+  const disk = Promise.withResolvers<void>();
+  const write = notes.write.bind(notes);
+  let isWriting = false;
+  notes.write = async (changes) => {
+    if (Object.keys(changes).some((key) => key.startsWith('key:session:'))) {
+      isWriting = true;
+      await disk.promise;
+    }
+    await write(changes);
+  };
+  const sending = channel.send(harness.direct, { text: 'two' });
+  await until('the keys are being written', () => isWriting);
+  // What is sent before is read before.
+  await channel.typing?.(harness.direct);
+  await until('the server has taken everything', () => harness.typingShown(harness.direct) > 0);
+  expect(server.sent).toHaveLength(1);
+  disk.resolve();
+  await sending;
+  expect(harness.shown(harness.direct).map(({ text }) => text)).toEqual(['one', 'two']);
 });
 
 it('a message to a group that we are not in is refused', async () => {

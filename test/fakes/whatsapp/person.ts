@@ -15,6 +15,10 @@ import {
   xmppSignedPreKey,
 } from 'baileys';
 import { quietly, silentLogger } from '../../../src/channels/whatsapp/quiet.ts';
+import { keepSessionsWhole } from '../../../src/channels/whatsapp/whole-sessions.ts';
+
+// Phones have no such defect.
+await keepSessionsWhole();
 
 export type Ciphertext = { type: 'pkmsg' | 'msg' | 'skmsg'; content: Uint8Array };
 

@@ -57,6 +57,10 @@ export class FakeWhatsApp {
   /** By the id of a message: delivered, and not confirmed. */
   readonly unconfirmed = new Map<string, Delivered>();
   readonly files = new Map<string, Buffer>();
+  /** What arrives waits until `deliverHeld`, as in a slow network. */
+  #isHeld = false;
+  /** Why messages of the bot could not be read by those to whom they were written. */
+  readonly unreadable: string[] = [];
   /** Answers to what was delivered, in their order. */
   readonly receipts: BinaryNode[] = [];
   #failures: { send: Failure[]; edit: Failure[]; fetch: Failure[] } = { send: [], edit: [], fetch: [] };
@@ -164,8 +168,23 @@ export class FakeWhatsApp {
       const attrs = { id, t, type: 'text', notify: name, ...(address ?? this.#addressOf(from, chat)) };
       const delivered: Delivered = { attrs, content };
       this.unconfirmed.set(id, delivered);
-      for (const client of this.#clients) if (client.isLoggedIn) this.#deliver(client, delivered, false);
+      if (!this.#isHeld) this.#deliverToAll(delivered);
     });
+  }
+
+  /** People write from now on, and nothing of it is delivered. */
+  hold(): void {
+    this.#isHeld = true;
+  }
+
+  async deliverHeld(): Promise<void> {
+    await this.#outside.idle();
+    this.#isHeld = false;
+    for (const delivered of this.unconfirmed.values()) this.#deliverToAll(delivered);
+  }
+
+  #deliverToAll(delivered: Delivered): void {
+    for (const client of this.#clients) if (client.isLoggedIn) this.#deliver(client, delivered, false);
   }
 
   #copied(from: FakePerson, message: proto.IMessage, chat: string | undefined): proto.IMessage {
@@ -191,6 +210,7 @@ export class FakeWhatsApp {
     await this.#outside.idle();
     if (this.#http.isUp) await this.goDown();
     this.#sockets.close();
+    if (this.unreadable.length > 0) throw new Error(`messages that could not be read: ${this.unreadable.join('; ')}`);
   }
 
   get connections(): number {
@@ -291,9 +311,11 @@ export class FakeWhatsApp {
         ? { error: String(failure.error), ...(failure.backoff && { backoff: String(failure.backoff) }) }
         : undefined;
     if (!error) {
-      const message = await this.#read(node);
+      // WhatsApp cannot know whether its readers can decrypt it.
+      const message = await this.#read(node).catch((reason: unknown) => void this.unreadable.push(String(reason)));
       // A phone shows a message with an id that it has only once.
-      if (!this.sent.some((one) => one.id === id)) this.sent.push({ id, to, message, attrs: node.attrs as Record<string, string> });
+      if (message && !this.sent.some((one) => one.id === id))
+        this.sent.push({ id, to, message, attrs: node.attrs as Record<string, string> });
     }
     if (failure && 'cut' in failure) client.socket.terminate();
     else this.#send(client, { tag: 'ack', attrs: { class: 'message', id, from: to, t: '1', ...error } });
