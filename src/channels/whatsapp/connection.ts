@@ -1,7 +1,8 @@
 import type { z } from 'zod';
-import type { Incoming } from '../../core/channel.ts';
+import type { Accept, Incoming } from '../../core/channel.ts';
 import type { ChannelNotes } from '../../core/channel-notes.ts';
-import { settlesWithin } from '../../lib/deadline.ts';
+import { settlesWithin, within } from '../../lib/deadline.ts';
+import { Lane } from '../../lib/lanes.ts';
 import type { ChannelContext } from '../context.ts';
 import { Health } from '../health.ts';
 import type { Connection } from '../platform-channel.ts';
@@ -9,7 +10,7 @@ import { Account } from './account.ts';
 import { Arrivals } from './arrivals.ts';
 import type { Baileys } from './baileys.ts';
 import type { Arrival } from './encryption.ts';
-import { refused } from './failures.ts';
+import { busy, refused } from './failures.ts';
 import { Link } from './link.ts';
 import { MessageIds } from './message-ids.ts';
 import { NoteCache } from './note-cache.ts';
@@ -33,14 +34,9 @@ export async function connect(context: ChannelContext, options: Options, baileys
   return {
     speaker: line.speaker,
     async listen(accept, health, signal) {
-      const { arrivals, link, ended } = line.open(health, signal);
-      line.listening = link;
-      await arrivals.listen(accept);
+      const { link, ended } = await line.listen(accept, health, signal);
       await settlesWithin({ ms: firstTryMs, signal }, link.tried);
-      const over = ended.then(() => {
-        if (line.listening === link) line.listening = undefined;
-      });
-      return { ended: over };
+      return { ended };
     },
   };
 }
@@ -55,8 +51,12 @@ class Line {
   readonly #people: People;
   readonly #ids: MessageIds;
   readonly #recent = new Recent();
+  /** There is one connection at a time: WhatsApp ends one of two, and what arrives on the one is not known to the other. */
+  readonly #brief = new Lane();
+  /** Aborted when a listener waits for those that are brief. */
+  #wanted = new AbortController();
   readonly speaker: Speaker;
-  listening: Link | undefined;
+  #listening: Link | undefined;
 
   constructor(context: ChannelContext, options: Options, baileys: Baileys, cache: NoteCache) {
     this.#context = context;
@@ -71,13 +71,27 @@ class Line {
       apiRoot: options.api_root,
       ids: this.#ids,
       recent: this.#recent,
-      isListening: () => this.listening !== undefined,
+      isListening: () => this.#listening !== undefined,
       use: (signal, work) => this.#use(signal, work),
     });
   }
 
-  /** Connects, and stays connected until the signal. `ended` resolves after it, when everything is kept. */
-  open(health: Health, signal: AbortSignal) {
+  /** Listens until the signal. `ended` resolves after it, when everything is kept. */
+  async listen(accept: Accept, health: Health, signal: AbortSignal) {
+    const { arrivals, link, run } = this.#newLink(health, signal);
+    this.#listening = link;
+    this.#wanted.abort();
+    this.#wanted = new AbortController();
+    await this.#brief.idle();
+    await arrivals.listen(accept);
+    const ended = run().then(() => {
+      if (this.#listening === link) this.#listening = undefined;
+    });
+    return { link, ended };
+  }
+
+  /** `run` connects and stays connected until the signal. */
+  #newLink(health: Health, signal: AbortSignal) {
     const { log, deliveries } = this.#context;
     const { api_root: apiRoot, pair_with: phone } = this.#options;
     const baileys = this.#baileys;
@@ -89,7 +103,7 @@ class Line {
       keep: () => arrivals.keep(),
     };
     const link = new Link({ baileys, apiRoot, encryption, account, health, log, pairWith: phone?.replace('+', ''), signal });
-    return { arrivals, link, ended: link.run().then(() => arrivals.farewell()) };
+    return { arrivals, link, run: () => link.run().then(() => arrivals.farewell()) };
   }
 
   #parse(arrival: Arrival): Incoming | undefined {
@@ -100,13 +114,29 @@ class Line {
     return parseMessage(message, Date.now(), { mode, self, people: this.#people, ids: this.#ids, recent: this.#recent });
   }
 
-  /** Where nothing listens, the connection lasts for what is said only; what arrives on it is kept for the next listener. */
   async #use<Result>(signal: AbortSignal | undefined, work: (wire: Wire) => Promise<Result>): Promise<Result> {
-    if (this.listening) return await work(await this.listening.ready(signal));
+    if (!this.#listening) {
+      const brief = await this.#brief.run(() => (this.#listening ? undefined : this.#useBriefly(signal, work)));
+      if (brief) return brief.result;
+    }
+    if (!this.#listening) throw busy('WhatsApp is stopped.');
+    return await work(await this.#listening.ready(signal));
+  }
+
+  /**
+   * Where nothing listens, the connection lasts for what is said only; what arrives on it is kept for the next listener. Resolves with undefined when
+   * a listener comes first.
+   */
+  async #useBriefly<Result>(
+    signal: AbortSignal | undefined,
+    work: (wire: Wire) => Promise<Result>,
+  ): Promise<{ result: Result } | undefined> {
     const stop = new AbortController();
-    const { link, ended } = this.open(new Health('WhatsApp', this.#context.log), stop.signal);
+    const { link, run } = this.#newLink(new Health('WhatsApp', this.#context.log), stop.signal);
+    const ended = run();
     try {
-      return await work(await link.ready(signal));
+      const wire = await within({ signal: this.#wanted.signal }, link.ready(signal), () => undefined);
+      return wire && { result: await work(wire) };
     } finally {
       stop.abort();
       await ended;

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Channel } from '../../../src/core/channel.ts';
 import { HermeticError } from '../../../src/core/errors.ts';
@@ -85,6 +86,38 @@ describe('nothing is lost', () => {
     await until('it is confirmed after all', () => server.unconfirmed.size === 0);
     await marked();
     expect(accepted.texts).toEqual(['through it all', 'the end']);
+  });
+
+  it('a message is accepted that arrives while something is sent and the channel begins to listen', async () => {
+    const { server } = harness;
+    const answered = Promise.withResolvers<void>();
+    server.fail('send', { answered: answered.promise });
+    const channel = create();
+    const sending = channel.send(harness.direct, { text: 'from before' });
+    await until('it is there', () => server.sent.length === 1);
+    const starting = channel.start(accepted.accept);
+    await setImmediate();
+    harness.userSays(harness.direct, { text: 'meanwhile' });
+    await until('it is kept', () => server.receipts.length > 0);
+    // WhatsApp ends one of two connections of a device.
+    expect(server.connections).toBe(1);
+    answered.resolve();
+    await sending;
+    await starting;
+    expect(await accepted.message()).toMatchObject({ text: 'meanwhile' });
+  });
+
+  it('what is said while there is no connection does not keep the channel from listening, and is said then', async () => {
+    const { server } = harness;
+    await server.goDown();
+    const channel = create();
+    const sending = channel.send(harness.direct, { text: 'from before' });
+    const starting = channel.start(accepted.accept);
+    await server.comeUp();
+    await starting;
+    await sending;
+    await until('it is there', () => server.sent.length === 1);
+    expect(server.connections).toBe(1);
   });
 
   it('messages that cannot be stored wait, the state says why, and they are accepted in order', async () => {

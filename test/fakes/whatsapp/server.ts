@@ -12,7 +12,7 @@ export const group = '120363000000000001@g.us';
 const device = 1;
 
 /** How the next request of a kind fails. */
-export type Failure = { error: number; backoff?: number } | { cut: 'before' | 'after' };
+export type Failure = { error: number; backoff?: number } | { cut: 'before' | 'after' } | { answered: Promise<void> };
 
 /** A message of the bot, decrypted as its readers do. */
 export interface Sent {
@@ -317,8 +317,10 @@ export class FakeWhatsApp {
       if (message && !this.sent.some((one) => one.id === id))
         this.sent.push({ id, to, message, attrs: node.attrs as Record<string, string> });
     }
+    const ack = { tag: 'ack', attrs: { class: 'message', id, from: to, t: '1', ...error } };
     if (failure && 'cut' in failure) client.socket.terminate();
-    else this.#send(client, { tag: 'ack', attrs: { class: 'message', id, from: to, t: '1', ...error } });
+    else if (failure && 'answered' in failure) void failure.answered.then(() => this.#send(client, ack));
+    else this.#send(client, ack);
   }
 
   /** As the first reader does: whoever it is written to, or their own phone in a chat with themselves. */
