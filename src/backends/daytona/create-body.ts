@@ -10,7 +10,7 @@ export const home = '/root';
 export const workspace = '/workspace';
 
 const minutesOfDay = 24 * 60;
-/** Security: an ephemeral sandbox is destroyed so long after it was made, whatever happens. */
+/** Security: an ephemeral sandbox is destroyed so long after it was made, in any case. */
 const ephemeralTtlMinutes = 7 * minutesOfDay;
 
 /** What Daytona is asked to make. Its name is used once, so that one whose making was not answered can be found and removed. */
