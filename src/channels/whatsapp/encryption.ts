@@ -29,7 +29,7 @@ interface Open {
 
 type Method = (...given: readonly unknown[]) => unknown;
 
-/** Those that change nothing, and whose answer is waited for by nobody. */
+/** They change no key and answer at once. */
 const isPlain = (name: string): boolean => name === 'jidToSignalProtocolAddress' || name === 'close';
 
 /**

@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';
+import { HermeticError } from '../../core/errors.ts';
 
 /** The encryption of one conversation. */
 interface Session {
@@ -11,7 +12,7 @@ type Decrypt = (this: unknown, message: Uint8Array, session: Session) => Promise
 
 /** What is used of libsignal, the library below Baileys. */
 interface LibSignal {
-  SessionCipher: { prototype: { doDecryptWhisperMessage: Decrypt } };
+  SessionCipher: { prototype: { doDecryptWhisperMessage?: Decrypt } };
 }
 
 const mended = new WeakSet<object>();
@@ -27,8 +28,9 @@ export async function keepSessionsWhole(): Promise<void> {
   const { default: libsignal } = (await import(pathToFileURL(path).href)) as { default: LibSignal };
   const { prototype } = libsignal.SessionCipher;
   if (mended.has(prototype)) return;
-  mended.add(prototype);
   const { doDecryptWhisperMessage: decrypt } = prototype;
+  if (!decrypt) throw new HermeticError('channel/unusable', 'WhatsApp cannot be used with the version of libsignal that is installed.');
+  mended.add(prototype);
   prototype.doDecryptWhisperMessage = async function (message, session) {
     const before = session.serialize();
     try {
