@@ -14,6 +14,7 @@ import type { Backend, Limits, OpenSandbox, SandboxSpec } from '../src/core/sand
 import { backendOf, contextIn, type TestContext } from './backends.ts';
 import type { Task } from './client.ts';
 import { isRequired } from './required.ts';
+import { specWith } from './sandbox-spec.ts';
 
 /** One backend as an installation of its own, with everything it makes in one place. */
 export interface TestEngine {
@@ -122,22 +123,15 @@ class Engine implements TestEngine {
   spec(wishes: Partial<SandboxSpec> = {}): SandboxSpec {
     const name = `test-${randomBytes(6).toString('hex')}`;
     const { honours } = this.backend.traits;
-    return {
+    return specWith({
       name,
       session: 'a test: "with" text, $HOME and ünïcode',
       directory: join(this.context.sandboxesDirectory, this.kind, name),
       image: honours.image === true ? (this.#variant?.image ?? this.context.docker.image) : undefined,
-      workdir: undefined,
-      env: {},
-      mounts: [],
       limits: { cpus: 0, memoryMb: 1024, diskMb: 0, pids: 256, ...this.#variant?.limits },
       network: honours['network-none'] === true ? 'none' : undefined,
-      persistent: true,
-      user: 'default',
-      idleSeconds: 300,
-      backgroundSeconds: 0,
       ...wishes,
-    };
+    });
   }
 
   async open(spec: SandboxSpec, signal?: AbortSignal): Promise<OpenSandbox> {

@@ -5,8 +5,9 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openChildProcessSandbox } from '../../src/backends/child-process-sandbox.ts';
 import type { BlockedConnection, Connections, Door } from '../../src/core/egress.ts';
-import type { OpenSandbox, SandboxSpec } from '../../src/core/sandbox.ts';
+import type { OpenSandbox } from '../../src/core/sandbox.ts';
 import { forkerCommand, noLease } from '../../src/shell/pipes/run-directory.ts';
+import { specWith } from '../sandbox-spec.ts';
 
 /** Answers each watch with the connections that failed since it began, as the door of a sandbox does. */
 class WatchedNetwork implements Pick<Door, 'watch' | 'lost'> {
@@ -37,21 +38,7 @@ describe('blocked connections of a command', () => {
   });
 
   const open = async (network: WatchedNetwork | undefined): Promise<OpenSandbox> => {
-    const spec: SandboxSpec = {
-      name: 'blocked',
-      session: 'blocked',
-      directory: join(directory, 'sandbox'),
-      image: undefined,
-      workdir: undefined,
-      env: {},
-      mounts: [],
-      limits: { cpus: 0, memoryMb: 0, diskMb: 0, pids: 0 },
-      network: undefined,
-      persistent: false,
-      user: 'default',
-      idleSeconds: 60,
-      backgroundSeconds: 60,
-    };
+    const spec = specWith({ directory: join(directory, 'sandbox'), network: undefined, persistent: false, backgroundSeconds: 60 });
     sandbox = await openChildProcessSandbox({
       spec,
       workdir: '/',

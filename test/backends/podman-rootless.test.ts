@@ -9,6 +9,7 @@ import { contextIn } from '../backends.ts';
 import type { Task } from '../client.ts';
 import { identity, type PodmanService, startPodman } from '../podman-service.ts';
 import { isRequired } from '../required.ts';
+import { specWith } from '../sandbox-spec.ts';
 
 const service = process.getuid?.() === 0 ? await startPodman({ isRootless: true }) : 'only root can make a user for it';
 if (typeof service === 'string') {
@@ -22,21 +23,13 @@ function rootlessTests({ directory, user, host, image }: PodmanService): void {
   const uid = Number(spawnSync('id', ['-u', user ?? ''], { encoding: 'utf8' }).stdout);
   const { egress: _, ...found } = contextIn(sandboxes);
   const context = { ...found, environment: {}, options: { podman_host: host, podman_image: image } };
-  const example: SandboxSpec = {
+  const example = specWith({
     name: 'rootless',
-    session: 'a test',
     directory: join(sandboxes, 'podman', 'rootless'),
     image,
-    workdir: undefined,
-    env: {},
-    mounts: [],
     limits: { cpus: 0, memoryMb: 512, diskMb: 0, pids: 100 },
-    network: 'none',
-    persistent: true,
-    user: 'default',
     idleSeconds: 5,
-    backgroundSeconds: 0,
-  };
+  });
 
   /** A program of the user, not of root, that runs commands in its sandbox. */
   async function outputs(spec: SandboxSpec, commands: readonly string[]): Promise<string[]> {

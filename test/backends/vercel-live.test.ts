@@ -3,9 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { removeTree } from '../../src/backends/sandbox-directory.ts';
-import { type OpenSandbox, quiet, type SandboxSpec } from '../../src/core/sandbox.ts';
+import { type OpenSandbox, quiet } from '../../src/core/sandbox.ts';
 import { backendOf, contextIn } from '../backends.ts';
 import { collect } from '../contracts/sandbox/rig.ts';
+import { specWith } from '../sandbox-spec.ts';
 
 const { VERCEL_TOKEN, VERCEL_TEAM_ID, VERCEL_PROJECT_ID, VERCEL_OIDC_TOKEN } = process.env;
 const hasCredentials = Boolean(VERCEL_OIDC_TOKEN || (VERCEL_TOKEN && VERCEL_TEAM_ID && VERCEL_PROJECT_ID));
@@ -15,11 +16,13 @@ describe.runIf(hasCredentials)('vercel itself', { timeout: 600_000 }, () => {
   const environment = { VERCEL_TOKEN, VERCEL_TEAM_ID, VERCEL_PROJECT_ID, VERCEL_OIDC_TOKEN };
   const backend = backendOf('vercel', { ...context, environment });
   const name = `test-${randomBytes(6).toString('hex')}`;
-  const spec: SandboxSpec = {
-    ...{ name, session: 'a live test', directory: join(context.sandboxesDirectory, 'vercel', name), image: undefined, workdir: undefined },
-    ...{ env: { GIVEN: 'yes' }, mounts: [], limits: { cpus: 1, memoryMb: 0, diskMb: 0, pids: 0 }, network: 'none', persistent: true },
-    ...{ user: 'default', idleSeconds: 120, backgroundSeconds: 0 },
-  };
+  const spec = specWith({
+    name,
+    directory: join(context.sandboxesDirectory, 'vercel', name),
+    env: { GIVEN: 'yes' },
+    limits: { cpus: 1, memoryMb: 0, diskMb: 0, pids: 0 },
+    idleSeconds: 120,
+  });
   const output = async (sandbox: OpenSandbox, command: string): Promise<string> => (await collect(await sandbox.exec({ command }))).stdout;
 
   afterAll(async () => {

@@ -6,6 +6,7 @@ import type { Proof } from '../../src/core/proof.ts';
 import type { Backend, Sandbox, SandboxSpec } from '../../src/core/sandbox.ts';
 import { proofJson, proofText, prove } from '../../src/proof/index.ts';
 import { backendOf, contextIn } from '../backends.ts';
+import { specWith } from '../sandbox-spec.ts';
 import { lyingSandbox, type Script } from './fake-sandbox.ts';
 
 let home: string;
@@ -17,22 +18,7 @@ beforeAll(() => {
 afterAll(() => rmSync(home, { recursive: true }));
 
 function specOf(wishes: Partial<SandboxSpec> = {}): SandboxSpec {
-  return {
-    name: 'fake',
-    session: 'fake',
-    directory: join(home, 'nowhere'),
-    image: undefined,
-    workdir: undefined,
-    env: {},
-    mounts: [],
-    limits: { cpus: 1, memoryMb: 64, diskMb: 0, pids: 64 },
-    network: 'none',
-    persistent: true,
-    user: 'default',
-    idleSeconds: 0,
-    backgroundSeconds: 0,
-    ...wishes,
-  };
+  return specWith({ directory: join(home, 'nowhere'), limits: { cpus: 1, memoryMb: 64, diskMb: 0, pids: 64 }, ...wishes });
 }
 
 async function proofOf(sandbox: Sandbox | Script, timeoutMs = 5_000): Promise<Proof> {

@@ -8,6 +8,7 @@ import { type ProofOptions, proofText, prove, type Sibling } from '../../src/pro
 import { backendOf, contextIn } from '../backends.ts';
 import { describeBackend } from '../engines.ts';
 import { isRequired } from '../required.ts';
+import { specWith } from '../sandbox-spec.ts';
 import { pretendedSandbox } from './fake-sandbox.ts';
 
 let home: string;
@@ -165,21 +166,7 @@ describe('a pretended sandbox', () => {
   const directory = mkdtempSync(join(tmpdir(), 'hermetic-pretended-'));
   const backend = backendOf('bubblewrap', contextIn(directory));
   afterAll(() => rmSync(directory, { recursive: true }));
-  const spec: SandboxSpec = {
-    name: 'pretended',
-    session: 'pretended',
-    directory,
-    image: undefined,
-    workdir: undefined,
-    env: {},
-    mounts: [],
-    limits: { cpus: 0, memoryMb: 0, diskMb: 0, pids: 0 },
-    network: 'none',
-    persistent: true,
-    user: 'default',
-    idleSeconds: 0,
-    backgroundSeconds: 0,
-  };
+  const spec = specWith({ directory });
   const proveThis = (words: string[] = [], options: Partial<ProofOptions> = {}): Promise<Proof> =>
     prove({ sandbox: pretendedSandbox(...words), spec, backend, hermeticHome: home, engineSockets: [], ...options });
 

@@ -9,6 +9,7 @@ import { addressesIn, nameQuery } from '../../src/proof/egress.ts';
 import { proofText, prove } from '../../src/proof/index.ts';
 import { backendOf, contextIn } from '../backends.ts';
 import { describeBackend } from '../engines.ts';
+import { specWith } from '../sandbox-spec.ts';
 import { lyingSandbox, type Script } from './fake-sandbox.ts';
 
 let home: string;
@@ -55,21 +56,7 @@ function sandboxThat({ proxy = () => '403', address = '127.64.0.1', isSilent = f
 }
 
 async function proofOf(behaviour: Behaviour, network: SandboxSpec['network'] = 'restricted'): Promise<Proof> {
-  const spec: SandboxSpec = {
-    name: 'fake',
-    session: 'fake',
-    directory: join(home, 'nowhere'),
-    image: undefined,
-    workdir: undefined,
-    env: {},
-    mounts: [],
-    limits: { cpus: 0, memoryMb: 0, diskMb: 0, pids: 0 },
-    network,
-    persistent: true,
-    user: 'default',
-    idleSeconds: 0,
-    backgroundSeconds: 0,
-  };
+  const spec = specWith({ directory: join(home, 'nowhere'), network });
   return await prove({ sandbox: lyingSandbox(sandboxThat(behaviour)), spec, backend, hermeticHome: home, engineSockets: [] });
 }
 

@@ -1,22 +1,18 @@
 import { describe, expect, it } from 'vitest';
 import type { SandboxSpec } from '../../src/core/sandbox.ts';
 import { specFingerprint } from '../../src/sandboxes/spec.ts';
+import { specWith } from '../sandbox-spec.ts';
 
-const spec: SandboxSpec = {
+const spec = specWith({
   name: 'a',
   session: 'a',
   directory: '/sandboxes/a',
   image: 'debian:12',
-  workdir: undefined,
   env: { TOKEN: 'secret', A: '1' },
   mounts: [{ source: '/sandboxes/a/credentials', target: '/opt/hermetic/credentials', readOnly: true }],
   limits: { cpus: 1, memoryMb: 512, diskMb: 0, pids: 64 },
   network: undefined,
-  persistent: true,
-  user: 'default',
-  idleSeconds: 300,
-  backgroundSeconds: 0,
-};
+});
 const of = (changes: Partial<SandboxSpec> = {}, installation = 'one', settings: readonly string[] = []) =>
   specFingerprint(installation, { kind: 'docker', settings }, { ...spec, ...changes });
 

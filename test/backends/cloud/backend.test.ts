@@ -9,6 +9,7 @@ import type { OpenListener, OpenSandbox, SandboxSpec } from '../../../src/core/s
 import { contextIn } from '../../backends.ts';
 import { collect } from '../../contracts/sandbox/rig.ts';
 import { FakeProvider } from '../../fakes/cloud/provider.ts';
+import { specWith } from '../../sandbox-spec.ts';
 
 const directory = await mkdtemp(join(tmpdir(), 'hermetic-cloud-'));
 const unlimited = { enforced: true, how: 'by the provider' };
@@ -30,22 +31,7 @@ function backendOf(provider: FakeProvider, settings: readonly string[] = []): Cl
 
 function specOf(wishes: Partial<SandboxSpec> = {}): SandboxSpec {
   const name = `test-${randomBytes(6).toString('hex')}`;
-  return {
-    name,
-    session: 'a test',
-    directory: join(directory, 'fake', name),
-    image: 'any',
-    workdir: undefined,
-    env: {},
-    mounts: [],
-    limits: { cpus: 0, memoryMb: 0, diskMb: 0, pids: 0 },
-    network: 'none',
-    persistent: true,
-    user: 'default',
-    idleSeconds: 300,
-    backgroundSeconds: 0,
-    ...wishes,
-  };
+  return specWith({ name, directory: join(directory, 'fake', name), image: 'any', ...wishes });
 }
 
 async function output(sandbox: OpenSandbox, command: string): Promise<string> {

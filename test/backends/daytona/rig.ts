@@ -9,6 +9,7 @@ import { DaytonaProvider } from '../../../src/backends/daytona/provider.ts';
 import type { SandboxSpec } from '../../../src/core/sandbox.ts';
 import type { AttachedCommand } from '../../../src/shell/streams/attached-command.ts';
 import { FakeDaytona } from '../../fakes/daytona/cloud.ts';
+import { specWith } from '../../sandbox-spec.ts';
 
 const labels = { 'hermetic.installation': 'tests' };
 export const quietly: CloudProgress = { progress: () => undefined, signal: undefined };
@@ -35,23 +36,8 @@ export async function startDaytona(wishes: Partial<DaytonaOptions> = {}, environ
 }
 
 export function wishFor(wishes: Partial<SandboxSpec> = {}): CloudWish {
-  const spec: SandboxSpec = {
-    name: 'a-test',
-    session: 'a test',
-    directory: '/nowhere',
-    image: undefined,
-    workdir: undefined,
-    env: {},
-    mounts: [],
-    limits: { cpus: 0, memoryMb: 1024, diskMb: 0, pids: 0 },
-    network: undefined,
-    persistent: true,
-    user: 'default',
-    idleSeconds: 300,
-    backgroundSeconds: 0,
-    ...wishes,
-  };
-  return { spec, labels };
+  const limits = { cpus: 0, memoryMb: 1024, diskMb: 0, pids: 0 };
+  return { spec: specWith({ name: 'a-test', limits, network: undefined, ...wishes }), labels };
 }
 
 export interface Outcome {

@@ -6,6 +6,7 @@ import { type ExecOptions, openExec } from '../../../src/backends/engine/exec-st
 import { findImage, type ImageFacts } from '../../../src/backends/engine/image.ts';
 import type { SandboxSpec } from '../../../src/core/sandbox.ts';
 import { isRequired } from '../../required.ts';
+import { specWith } from '../../sandbox-spec.ts';
 
 export interface RealEngine {
   engine: Engine;
@@ -42,22 +43,14 @@ export async function realEngine(): Promise<RealEngine> {
 }
 
 export function exampleSpec(change: Partial<SandboxSpec> = {}): SandboxSpec {
-  return {
-    name: `test-${crypto.randomUUID().slice(0, 12)}`,
+  return specWith({
     session: 'a test: "with" text, $HOME and ünïcode',
-    directory: '/nonexistent',
     image: 'hermetic-test:base',
-    workdir: undefined,
-    env: {},
-    mounts: [],
     limits: { cpus: 1, memoryMb: 256, diskMb: 128, pids: 100 },
-    network: 'none',
     persistent: false,
-    user: 'default',
     idleSeconds: 60,
-    backgroundSeconds: 0,
     ...change,
-  };
+  });
 }
 
 export function exampleInput(change: Partial<ContainerInput> = {}): ContainerInput {

@@ -2,22 +2,16 @@ import { expect, it } from 'vitest';
 import { kubernetesOptions } from '../../../src/backends/kubernetes/options.ts';
 import { podBody } from '../../../src/backends/kubernetes/pod-spec.ts';
 import type { SandboxSpec } from '../../../src/core/sandbox.ts';
+import { specWith } from '../../sandbox-spec.ts';
 
-const spec: SandboxSpec = {
+const spec = specWith({
   name: 'abc',
   session: 'telegram "Ada"',
-  directory: '/nowhere',
   image: 'python:3.13',
-  workdir: undefined,
   env: { SETTING: 'on', KUBERNETES_SERVICE_HOST: '10.0.0.1' },
-  mounts: [],
   limits: { cpus: 1.5, memoryMb: 2048, diskMb: 1024, pids: 256 },
   network: undefined,
-  persistent: true,
-  user: 'default',
-  idleSeconds: 300,
-  backgroundSeconds: 0,
-};
+});
 
 const body = (options: object = {}, wishes: Partial<SandboxSpec> = {}, version = '1') =>
   podBody({

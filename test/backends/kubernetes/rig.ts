@@ -8,6 +8,7 @@ import type { Backend, OpenSandbox, SandboxSpec } from '../../../src/core/sandbo
 import { backendOf, contextIn } from '../../backends.ts';
 import { collect } from '../../contracts/sandbox/rig.ts';
 import { FakeCluster } from '../../fakes/kubernetes/cluster.ts';
+import { specWith } from '../../sandbox-spec.ts';
 
 interface Told {
   notices: string[];
@@ -44,22 +45,14 @@ export async function useCluster(): Promise<ClusterRig> {
     },
     spec: (wishes = {}, place = directory) => {
       const name = `test-${randomBytes(6).toString('hex')}`;
-      return {
+      return specWith({
         name,
-        session: 'a test',
         directory: join(place, 'kubernetes', name),
         image: 'test:image',
-        workdir: undefined,
-        env: {},
-        mounts: [],
         limits: { cpus: 0, memoryMb: 512, diskMb: 0, pids: 0 },
         network: undefined,
-        persistent: true,
-        user: 'default',
-        idleSeconds: 300,
-        backgroundSeconds: 0,
         ...wishes,
-      };
+      });
     },
     open: (backend, spec, signal) =>
       backend.open(spec, { notice: (text) => told.notices.push(text), progress: (text) => told.progress.push(text) }, signal),

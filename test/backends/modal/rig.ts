@@ -6,6 +6,7 @@ import { ModalProvider } from '../../../src/backends/modal/provider.ts';
 import type { SandboxSpec } from '../../../src/core/sandbox.ts';
 import type { Attach } from '../../../src/shell/streams/attached-command.ts';
 import { FakeModal } from '../../fakes/modal/server.ts';
+import { specWith } from '../../sandbox-spec.ts';
 
 /** A fake of Modal and a provider for it, until the tests of the file are over. */
 export async function startModal(): Promise<{ fake: FakeModal; provider: ModalProvider }> {
@@ -21,25 +22,8 @@ export function providerOf(environment: Record<string, string | undefined>): Mod
 export const quietly: CloudProgress = { progress: () => undefined, signal: undefined };
 
 export function wishFor(spec: Partial<SandboxSpec> = {}, labels: Record<string, string> = { 'hermetic-installation': 'test' }): CloudWish {
-  return {
-    labels,
-    spec: {
-      name: 'test',
-      session: 'test',
-      directory: '',
-      image: 'test:image',
-      workdir: undefined,
-      env: {},
-      mounts: [],
-      limits: { cpus: 0, memoryMb: 512, diskMb: 0, pids: 0 },
-      network: 'none',
-      persistent: true,
-      user: 'default',
-      idleSeconds: 300,
-      backgroundSeconds: 0,
-      ...spec,
-    },
-  };
+  const limits = { cpus: 0, memoryMb: 512, diskMb: 0, pids: 0 };
+  return { labels, spec: specWith({ name: 'test', image: 'test:image', limits, ...spec }) };
 }
 
 export interface Outcome {

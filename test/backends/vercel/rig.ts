@@ -7,6 +7,7 @@ import { VercelProvider } from '../../../src/backends/vercel/provider.ts';
 import type { SandboxSpec } from '../../../src/core/sandbox.ts';
 import type { AttachedCommand } from '../../../src/shell/streams/attached-command.ts';
 import { FakeVercel } from '../../fakes/vercel/api.ts';
+import { specWith } from '../../sandbox-spec.ts';
 
 export const quietly = { progress: () => undefined, signal: undefined };
 
@@ -37,13 +38,8 @@ export async function startVercel() {
     new VercelProvider(environment, options, beat);
   const wishFor = (changes: Partial<SandboxSpec> = {}): CloudWish => {
     const name = `test-${randomBytes(4).toString('hex')}`;
-    const spec: SandboxSpec = {
-      ...{ name, session: 'a test', directory: '', image: undefined, workdir: undefined, env: {}, mounts: [] },
-      ...{ limits: { cpus: 1, memoryMb: 1024, diskMb: 0, pids: 0 }, network: 'none', persistent: true, user: 'default' },
-      ...{ idleSeconds: 300, backgroundSeconds: 0 },
-      ...changes,
-    };
-    return { spec, labels: { 'hermetic-installation': 'test', 'hermetic-name': name } };
+    const limits = { cpus: 1, memoryMb: 1024, diskMb: 0, pids: 0 };
+    return { spec: specWith({ name, limits, ...changes }), labels: { 'hermetic-installation': 'test', 'hermetic-name': name } };
   };
   return { fake, provider: providerWith(), providerWith, wishFor };
 }
