@@ -21,9 +21,14 @@ export const context = {
   egress: new EgressThread(() => noRules),
 };
 
-/** With the image of this run, where the backend has images. */
-export function backendOf({ kind, create, options, image: hasImage }: BackendDriver, settings: object = {}): Backend {
-  return create(context, options.parse({ ...(hasImage && { [`${kind}_image`]: image }), ...settings }));
+/** With the image of this run, where the backend has images. `environment` is added to that of the host. */
+export function backendOf(
+  { kind, create, options, image: hasImage }: BackendDriver,
+  settings: object = {},
+  environment: Readonly<Record<string, string>> = {},
+): Backend {
+  const own = { ...context, environment: { ...context.environment, ...environment } };
+  return create(own, options.parse({ ...(hasImage && { [`${kind}_image`]: image }), ...settings }));
 }
 
 export function specFor(kind: string, name: string): SandboxSpec {

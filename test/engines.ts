@@ -145,7 +145,8 @@ class Engine implements TestEngine {
   }
 
   async endFromOutside(sandbox: OpenSandbox): Promise<void> {
-    for (const pid of this.#opened.get(sandbox) ?? []) process.kill(pid, 'SIGKILL');
+    const living = childrenOf(process.pid);
+    for (const pid of this.#opened.get(sandbox) ?? []) if (living.includes(pid)) process.kill(pid, 'SIGKILL');
     if (this.#variant?.endFromOutside) await this.#variant.endFromOutside(sandbox.name);
     else if (this.#hasEngine) await this.withEngine((engine) => engine.kill(`hermetic-${sandbox.name}`));
   }

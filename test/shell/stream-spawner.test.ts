@@ -1,6 +1,7 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { PassThrough } from 'node:stream';
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { ShellSession } from '../../src/shell/session.ts';
 import { memoryStateStore } from '../../src/shell/state-store.ts';
@@ -31,6 +32,9 @@ function attached(child: ChildProcessWithoutNullStreams): AttachedCommand {
     destroy: () => child.stdin.destroy(),
   };
 }
+
+/** Only the command line of the tether has words after its script. */
+const isOfTether = (command: readonly string[]): boolean => command.at(-1) !== 'hermetic';
 
 const spawners: StreamSpawner[] = [];
 
@@ -91,28 +95,68 @@ describe('a shell over streams', () => {
     expect(exit).toEqual({ kind: 'lost', reason: 'the end of its output did not arrive' });
   });
 
-  it('kills what runs of a command whose stream was cut, when its tether is there and when it comes later', async () => {
+  it('sends no command before its tether is there and knows of it', async () => {
+    const here = attachHere();
+    const told: string[] = [];
+    const session = await open(async (command) => {
+      const isTether = isOfTether(command);
+      // Longer than a shell needs for its first command.
+      if (isTether) await delay(500);
+      const attachment = await here(command);
+      const stdin = new PassThrough();
+      stdin.on('data', (chunk: Buffer) => {
+        if (isTether && chunk.includes('started ')) told.push('tether');
+        if (!isTether && chunk.includes('echo begun')) told.push('shell');
+        attachment.stdin.write(chunk);
+      });
+      return { ...attachment, stdin };
+    });
+    expect(await collect(await session.exec({ command: 'echo begun' }))).toMatchObject({ stdout: 'begun\n' });
+    expect(told.indexOf('tether')).toBe(0);
+    expect(told.at(-1)).toBe('shell');
+  });
+
+  it('kills what runs of a command whose stream was cut, when its tether is there and when the next one comes later', async () => {
     const here = attachHere();
     for (const isLate of [false, true]) {
       const connected = Promise.withResolvers<void>();
       const streams: AttachedCommand[] = [];
+      const tethers: AttachedCommand[] = [];
       const session = await open(async (command) => {
-        // Only the command line of the tether has words after its script.
-        const isTether = command.at(-1) !== 'hermetic';
-        if (isTether && isLate) await connected.promise;
+        const isTether = isOfTether(command);
+        if (isTether && tethers.length > 0) await connected.promise;
         const attachment = await here(command);
-        if (!isTether) streams.push(attachment);
+        (isTether ? tethers : streams).push(attachment);
         return attachment;
       });
       const mark = sleepMark();
       const handle = await session.exec({ command: `sleep ${mark}` });
       await until('it runs', () => processesWith(mark).length === 1);
-      for (const { stdout, stderr } of streams)
+      for (const { stdout, stderr } of isLate ? [...tethers, ...streams] : streams)
         for (const output of [stdout, stderr]) output.destroy(new Error('the connection was reset'));
       expect(await handle.exit).toMatchObject({ kind: 'lost' });
       connected.resolve();
       await until('it is dead', () => processesWith(mark).length === 0);
     }
+  });
+
+  it('kills what is left of its commands also when nobody reads the answers of the tether any more', async () => {
+    const here = attachHere();
+    const tethers: AttachedCommand[] = [];
+    const session = await open(async (command) => {
+      const attachment = await here(command);
+      if (isOfTether(command)) tethers.push(attachment);
+      return attachment;
+    });
+    const mark = sleepMark();
+    await collect(await session.exec({ command: `setsid sleep ${mark} >/dev/null 2>&1 &` }));
+    await until('it runs', () => processesWith(mark).length === 1);
+    const [tether] = tethers;
+    // As by a connection that is closed while the tether still looks for processes.
+    tether?.stdout.destroy();
+    tether?.stderr.destroy();
+    tether?.stdin.end('live - 1\n');
+    await until('it is dead', () => processesWith(mark).length === 0);
   });
 
   it('keeps its state while a background process prints all the time', async () => {

@@ -23,9 +23,11 @@ export interface Opening {
   words: string;
   /** Whether there is a command for it already. */
   begun: boolean;
+  /** Resolves when what is left of its command ends with this program. */
+  tethered: Promise<unknown>;
 }
 
-/** A shell on a stream. Nothing of a command is sent before the shell is up. */
+/** A shell on a stream. Nothing of a command is sent before the shell is up and tethered. */
 export class StreamShell implements Shell {
   readonly stdout = new StreamPipe();
   readonly stderr = new StreamPipe();
@@ -48,7 +50,7 @@ export class StreamShell implements Shell {
     this.#begun = opening.begun;
     let isCallSent = opening.begun;
     this.#input = new Writable({
-      construct: (done) => void this.#ready.promise.then(() => done()),
+      construct: (done) => void Promise.all([this.#ready.promise, opening.tethered]).then(() => done(), done),
       write: (chunk: Buffer, _encoding, done) => {
         if (isCallSent) this.#stream?.write(chunk, done);
         else this.#stream?.tell(chunk, done);
@@ -63,9 +65,10 @@ export class StreamShell implements Shell {
     void this.#start(opening);
   }
 
-  async #start({ nonce, words }: Opening): Promise<void> {
+  async #start({ nonce, words, begun, tethered }: Opening): Promise<void> {
     for (let attempt = 0; !this.#over; attempt++) {
       try {
+        if (begun) await tethered;
         const stream = await this.#streams.take();
         this.#stream = stream;
         if (this.#over) return this.#giveBack();

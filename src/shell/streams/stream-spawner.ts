@@ -42,6 +42,7 @@ export class StreamSpawner implements Spawner {
   readonly #base: number;
   readonly #shells = new Set<(reason: string) => void>();
   #count = 0;
+  #isOver = false;
 
   /** Does not wait for the sandbox to answer: the first shell does. */
   static async start(options: StreamSpawnerOptions): Promise<StreamSpawner> {
@@ -69,6 +70,7 @@ export class StreamSpawner implements Spawner {
       return new ShellStream(attached, key, this.#tether);
     });
     this.ended = ended.then((reason) => {
+      this.#isOver = true;
       for (const lost of this.#shells) lost(reason);
       return reason;
     });
@@ -92,7 +94,7 @@ export class StreamSpawner implements Spawner {
     this.#tether.started(mark);
     const shell = new StreamShell(
       this.#streams,
-      { mark, nonce, words: wordsFor(request, mark, nonce), begun: request.call !== undefined },
+      { mark, nonce, words: wordsFor(request, mark, nonce), begun: request.call !== undefined, tethered: this.#tether.connected },
       {
         receive: (record) => {
           // First, so that a caller that detaches at once leaves the command's background processes running.
@@ -101,7 +103,7 @@ export class StreamSpawner implements Spawner {
         },
         lost: (reason) => {
           // A tether that stays does not notice, and one that was cut off with it may not have known of it.
-          void this.#tether.kill(mark, 'KILL').catch(() => undefined);
+          if (!this.#isOver) void this.#tether.kill(mark, 'KILL').catch(() => undefined);
           lost(reason);
         },
         forget: () => {

@@ -37,6 +37,8 @@ export class Tether {
   /** By the start of the answer. */
   readonly #waiting = new Map<string, (answer: string) => void>();
   #current: Promise<AttachedCommand>;
+  /** Resolves when it is there for the first time, and has heard of the commands until then. Rejects when it is closed before. */
+  readonly connected: Promise<unknown>;
   #sequence = 0;
   /** Since the last request. */
   #heardBytes = 0;
@@ -46,6 +48,7 @@ export class Tether {
   constructor(options: TetherOptions) {
     this.#options = options;
     this.#current = this.#keepTrying();
+    this.connected = this.#current;
     this.#beats = options.pulse && setInterval(() => this.#tell('here'), options.pulse.everyMs).unref();
     void options.ended.then(() => this.close());
   }
