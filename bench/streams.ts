@@ -16,7 +16,7 @@ import { removeTree } from '../src/backends/sandbox-directory.ts';
 import { singularity } from '../src/backends/singularity/index.ts';
 import { ssh } from '../src/backends/ssh/index.ts';
 import { vercel } from '../src/backends/vercel/index.ts';
-import type { OpenSandbox } from '../src/core/sandbox.ts';
+import type { OpenSandbox, SandboxSpec } from '../src/core/sandbox.ts';
 import { FakeDaytona } from '../test/fakes/daytona/cloud.ts';
 import { FakeCluster } from '../test/fakes/kubernetes/cluster.ts';
 import { FakeModal } from '../test/fakes/modal/server.ts';
@@ -35,6 +35,7 @@ interface Way {
   driver: BackendDriver;
   settings?: object;
   environment?: Readonly<Record<string, string>>;
+  wishes?: Partial<SandboxSpec>;
 }
 
 const relay = await startRelay('/var/run/docker.sock');
@@ -70,7 +71,7 @@ const ways: Way[] = [
 if (CONTAINER_HOST) ways.push({ name: 'podman, by pipes', driver: podman });
 if (HERMETIC_BENCH_GVISOR_HOST) {
   const settings = { docker_host: HERMETIC_BENCH_GVISOR_HOST, docker_runtime: 'runsc' };
-  ways.push({ name: 'docker with gVisor', driver: docker, settings });
+  ways.push({ name: 'docker with gVisor', driver: docker, settings, wishes: { network: 'none' } });
 }
 if (HERMETIC_BENCH_APPTAINER_IMAGE) {
   const settings = { singularity_image: HERMETIC_BENCH_APPTAINER_IMAGE, singularity_program: HERMETIC_TEST_APPTAINER };
@@ -88,9 +89,10 @@ async function command(sandbox: OpenSandbox): Promise<void> {
 }
 
 try {
-  for (const [index, { name, driver, settings, environment }] of ways.entries()) {
+  for (const [index, { name, driver, settings, environment, wishes }] of ways.entries()) {
     const begun = performance.now();
-    const sandbox = await backendOf(driver, settings, environment).open(specFor(driver.kind, `way-${index}`), quiet);
+    const spec = { ...specFor(driver.kind, `way-${index}`), ...wishes };
+    const sandbox = await backendOf(driver, settings, environment).open(spec, quiet);
     openings.set(name, performance.now() - begun);
     open.set(name, sandbox);
     const handle = await sandbox.exec({ command: `${lived}; cd /tmp` });

@@ -11,7 +11,8 @@
 #   exit   how it ended, once it has
 #   ready  a byte each from the command's process and from the one that waits for it, once a signal does to them what it should
 
-builtin ulimit -H -x >"$1/mark"
+# See `carry` in processes.bash.
+if builtin ulimit -S -x soft; then builtin ulimit -H -x; else builtin printf '%s\n' "${HERMETIC_COMMAND-}"; fi >"$1/mark" 2>/dev/null
 # Opened here and not by the forked process: a follower finds a writer from the first moment on.
 {
   (

@@ -13,9 +13,13 @@ tether_number=70000001
 # With `own` processes that broke their sum are killed along: only where all processes are those of one sandbox.
 strays=
 
+# A kernel that carries no such limits (gVisor) has the number in the environment of the command, which a process can clear.
+if ulimit -Sx soft 2>/dev/null; then carrier=limits; else carrier=environment; fi
+
 # Where the hard limits were lowered before us, the sum is broken from the start and says nothing.
 watch_strays() { # own or shared
   local limits=
+  if [[ $carrier == environment ]]; then strays=$1; return; fi
   { IFS= read -rd '' limits </proc/$$/limits; } 2>/dev/null
   [[ $1 != own || ! $limits =~ 'Max resident set'\ +[^\ ]+\ +unlimited\ .*'Max file locks'\ +[^\ ]+\ +unlimited\  ]] || strays=own
 }
@@ -24,7 +28,28 @@ is_mark() { [[ $1 =~ ^[1-7][0-9]{15}$ ]]; }
 
 # Security: what is not a mark must not get into the arithmetic.
 carry() { # mark
-  { is_mark "$1" && ulimit -x "$1" && ulimit -m "$((mark_sum - $1))"; } 2>/dev/null
+  if [[ $carrier == environment ]]; then
+    export HERMETIC_COMMAND=$1
+  else
+    { is_mark "$1" && ulimit -x "$1" && ulimit -m "$((mark_sum - $1))"; } 2>/dev/null
+  fi
+}
+
+# The mark of a process, from its environment; empty when it has none.
+mark_in() { # process
+  local words=() word
+  { mapfile -td '' words <"$1/environ"; } 2>/dev/null
+  mark_found=
+  for word in "${words[@]}"; do
+    if [[ $word == HERMETIC_COMMAND=* ]]; then mark_found=${word#*=}; fi
+  done
+}
+
+# Whether a process is neither of a command nor ours. Ours have this word after their script.
+is_foreign() { # process
+  local words=()
+  { mapfile -td '' words <"$1/cmdline"; } 2>/dev/null
+  ((${#words[@]})) && [[ -z $mark_found && ${1#/proc/} != 1 && ${words[5]-} != hermetic ]]
 }
 
 # Whether a process began with a mark and has broken it since.
@@ -44,9 +69,15 @@ members() { # mark [function [with-strays]]
   [[ $1 == "$every" || $1 == ?(@\()[1-7][0-9][0-9][0-9][0-9][0-9][0-9]* ]] || return 0
   for process in /proc/[0-9]*; do
     limits= state=
-    { IFS= read -rd '' limits <"$process/limits"; } 2>/dev/null
-    # shellcheck disable=SC2053 # the pattern is meant
-    [[ $limits == *"Max file locks            "????????????????????" "$1" "* ]] || { [[ ${3-} ]] && is_stray "$limits"; } || continue
+    if [[ $carrier == environment ]]; then
+      mark_in "$process"
+      # shellcheck disable=SC2053 # the pattern is meant
+      [[ $mark_found == $1 ]] || { [[ ${3-} == own ]] && is_foreign "$process"; } || continue
+    else
+      { IFS= read -rd '' limits <"$process/limits"; } 2>/dev/null
+      # shellcheck disable=SC2053 # the pattern is meant
+      [[ $limits == *"Max file locks            "????????????????????" "$1" "* ]] || { [[ ${3-} ]] && is_stray "$limits"; } || continue
+    fi
     { IFS= read -rd '' state <"$process/stat"; } 2>/dev/null
     # A zombie is dead: it only waits for its parent to notice.
     [[ ${state##*) } =~ ^[^ZX]\ [0-9]+\ ([0-9]+) ]] || continue
@@ -60,9 +91,15 @@ runs_any() { # pattern mark-of-the-waiting-shell
   local process limits state number
   for process in /proc/[0-9]*; do
     limits= state=
-    { IFS= read -rd '' limits <"$process/limits"; } 2>/dev/null
-    [[ $limits =~ 'Max file locks'\ +[^\ ]+\ +([0-9]{16})\  ]] || continue
-    number=${BASH_REMATCH[1]}
+    if [[ $carrier == environment ]]; then
+      mark_in "$process"
+      is_mark "$mark_found" || continue
+      number=$mark_found
+    else
+      { IFS= read -rd '' limits <"$process/limits"; } 2>/dev/null
+      [[ $limits =~ 'Max file locks'\ +[^\ ]+\ +([0-9]{16})\  ]] || continue
+      number=${BASH_REMATCH[1]}
+    fi
     # shellcheck disable=SC2053 # the pattern is meant
     [[ $number == $1 && $number != "${2-}" ]] || continue
     { IFS= read -rd '' state <"$process/stat"; } 2>/dev/null

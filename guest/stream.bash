@@ -20,6 +20,8 @@ __hermetic_tell_state() {
   # Of our own functions only the one that runs there. Bash reads this again each time, when there may be aliases.
   __hermetic_text=$(
     \builtin unset -f trap __hermetic_report __hermetic_tell __hermetic_tell_state __hermetic_frame __hermetic_room __hermetic_return
+    # It is of this command, and not of the session; see `carry`.
+    \builtin ulimit -Sx soft 2>/dev/null || \builtin unset -v HERMETIC_COMMAND
     __hermetic_dump
   )
   # Quoted, it has no newlines.
