@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
 import ssh2, { type ServerChannel } from 'ssh2';
+import { newHostKey } from './ssh-host-key.ts';
 
 /** An ssh server that misbehaves in ways that a real one does not. It runs nothing. */
 export interface FakeSshServer {
@@ -23,7 +24,7 @@ export interface Behaviour {
 export async function startFakeSshServer(behaviour: Behaviour): Promise<FakeSshServer> {
   const commands: string[] = [];
   const open = new Set<Socket>();
-  const hostKey = ssh2.utils.generateKeyPairSync('ed25519').private;
+  const hostKey = newHostKey().private;
   const server = new ssh2.Server({ hostKeys: [hostKey] }, (connection) => {
     connection.on('error', () => undefined);
     connection.on('authentication', (context) => {

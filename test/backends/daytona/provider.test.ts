@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
-import ssh2 from 'ssh2';
 import { expect, it } from 'vitest';
 import { HermeticError } from '../../../src/core/errors.ts';
+import { newHostKey } from '../../fakes/ssh-host-key.ts';
 import { until } from '../../until.ts';
 import { outcomeOf, quietly, startDaytona, wishFor } from './rig.ts';
 
@@ -208,7 +208,7 @@ it('remembers the key of the gateway, and sends nothing to one that shows anothe
   const first = await provider.attach(reference)(['sleep', '1000']);
   const [name = '', type = '', key = ''] = readFileSync(knownHosts, 'utf8').trim().split(' ');
   expect([name, type]).toEqual([`[127.0.0.1]:${cloud.gateway.port}`, 'ssh-ed25519']);
-  const another = ssh2.utils.generateKeyPairSync('ed25519').public.split(' ')[1] ?? '';
+  const another = newHostKey().public.split(' ')[1] ?? '';
   expect(another).not.toBe(key);
   writeFileSync(knownHosts, `${name} ${type} ${another}\n`);
   cloud.gateway.cutAll();

@@ -3,6 +3,7 @@ import { finished } from 'node:stream/promises';
 import ssh2, { type Connection, type ServerChannel } from 'ssh2';
 import type { ExecProcess } from '../kubernetes/node.ts';
 import { LoopbackServer } from '../loopback-server.ts';
+import { newHostKey } from '../ssh-host-key.ts';
 import type { FakeSandbox } from './sandboxes.ts';
 
 /** So much of a stream is sent that no one takes. */
@@ -22,7 +23,7 @@ export class FakeGateway {
 
   constructor(enter: (token: string) => Promise<FakeSandbox | undefined>) {
     this.#enter = enter;
-    const hostKey = ssh2.utils.generateKeyPairSync('ed25519').private;
+    const hostKey = newHostKey().private;
     const server = new ssh2.Server({ hostKeys: [hostKey] }, (connection) => this.#serve(connection));
     this.#listener = new LoopbackServer(
       createServer((socket) => {
