@@ -48,11 +48,12 @@ it.each(['old', 'new'])('ends the input of a command that goes on, by a gateway 
 it('shares one connection among the commands of a sandbox, and makes a new one with a new token when it is cut', async () => {
   const { cloud, provider } = await startDaytona();
   const attach = provider.attach(await provider.create(wishFor(), quietly));
+  // A connection without commands is closed.
+  const cut = await attach(bash('sleep 1000'));
   const commands = await Promise.all([1, 2, 3].map((number) => attach(bash(`read -r; echo ${number}`))));
   for (const command of commands) command.stdin.end('go\n');
   expect((await Promise.all(commands.map(outcomeOf))).map(({ stdout }) => stdout)).toEqual(['1\n', '2\n', '3\n']);
   expect(cloud.gateway.connections).toBe(1);
-  const cut = await attach(bash('sleep 1000'));
   cloud.gateway.cutAll();
   await expect(outcomeOf(cut)).rejects.toThrow('cut');
   const again = await attach(bash('echo again'));
