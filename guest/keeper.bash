@@ -8,20 +8,15 @@ if (($1 < 20)); then step=1; fi
 # The program that started the sandbox attaches soon, or is dead.
 patience=60 idle=0 background=${2:-0} held=0
 exec {nothing}<> <(:)
-# Whether the tether and commands are known by their limits, or, where the kernel carries none (gVisor), by their words and their environment.
-if ulimit -Sx soft 2>/dev/null; then carrier=limits; else carrier=environment; fi
-
-look_at_words() {
-  local file words word
-  for file in /proc/[0-9]*/cmdline; do
+# Without limits the tether is known by its words.
+look_at_words() { # lease
+  local process words
+  for process in /proc/[0-9]*; do
     words=()
-    { mapfile -td '' words <"$file"; } 2>/dev/null
+    { mapfile -td '' words <"$process/cmdline"; } 2>/dev/null
     if [[ ${words[5]-} == hermetic && ${words[7]-} == @(background|nothing) ]]; then patience=$1 idle=0; fi
-    words=()
-    { mapfile -td '' words <"${file%/*}/environ"; } 2>/dev/null
-    for word in "${words[@]}"; do
-      if [[ $word =~ ^HERMETIC_COMMAND=[0-9]{16}$ ]]; then held=1; fi
-    done
+    mark_in "$process"
+    if [[ $mark_found ]]; then held=1; fi
   done
 }
 

@@ -1,4 +1,4 @@
-# Finds and signals the processes of a command by their mark. Stands before every script that does so.
+# Finds and signals the processes of a command by their mark. Stands before every script that does so, and behind carrier.bash.
 
 # A command and all it starts carry a number as their hard limit of file locks, and what is missing to this sum as their hard limit of
 # resident memory (in kB). Linux stopped using both long ago. Unlike the environment, the session or the parent they survive `env -i`,
@@ -13,9 +13,6 @@ tether_number=70000001
 # With `own` processes that broke their sum are killed along: only where all processes are those of one sandbox.
 strays=
 
-# A kernel that carries no such limits (gVisor) has the number in the environment of the command, which a process can clear.
-if ulimit -Sx soft 2>/dev/null; then carrier=limits; else carrier=environment; fi
-
 # Where the hard limits were lowered before us, the sum is broken from the start and says nothing.
 watch_strays() { # own or shared
   local limits=
@@ -28,21 +25,12 @@ is_mark() { [[ $1 =~ ^[1-7][0-9]{15}$ ]]; }
 
 # Security: what is not a mark must not get into the arithmetic.
 carry() { # mark
+  is_mark "$1" || return
   if [[ $carrier == environment ]]; then
     export HERMETIC_COMMAND=$1
   else
-    { is_mark "$1" && ulimit -x "$1" && ulimit -m "$((mark_sum - $1))"; } 2>/dev/null
+    { ulimit -x "$1" && ulimit -m "$((mark_sum - $1))"; } 2>/dev/null
   fi
-}
-
-# The mark of a process, from its environment; empty when it has none.
-mark_in() { # process
-  local words=() word
-  { mapfile -td '' words <"$1/environ"; } 2>/dev/null
-  mark_found=
-  for word in "${words[@]}"; do
-    if [[ $word == HERMETIC_COMMAND=* ]]; then mark_found=${word#*=}; fi
-  done
 }
 
 # Whether a process is neither of a command nor ours. Ours have this word after their script.

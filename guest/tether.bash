@@ -11,7 +11,7 @@ ulimit -Sx "$tether_number"
 ulimit -Hx "$tether_number$base"
 cd /
 declare -A running=() supervisors=()
-# What is left of its commands is killed also when nobody reads its answers any more.
+# A closed connection must not end it before it has killed what its commands left running.
 trap '' PIPE
 # Its own outputs stay open: containerd ends the input of a process that closes one of them.
 { exec {nothing}<> <(:); } 2>/dev/null

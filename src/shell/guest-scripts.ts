@@ -9,13 +9,13 @@ const files = Symbol('files');
 
 /** The programs inside a sandbox, and the files they are made of. Each is complete: it sources no other file. */
 const parts = {
-  forker: ['processes', 'room', 'become', 'forker'],
+  forker: ['carrier', 'processes', 'room', 'become', 'forker'],
   pipedShell: ['pipes', 'shell'],
   streamShell: ['room', 'frames', 'stream', files, 'shell'],
   streamBoot: ['stream-boot'],
-  supervisor: ['processes', 'room', 'become', 'frames', 'supervisor'],
-  tether: ['processes', 'tether'],
-  keeper: ['keeper'],
+  supervisor: ['carrier', 'processes', 'room', 'become', 'frames', 'supervisor'],
+  tether: ['carrier', 'processes', 'tether'],
+  keeper: ['carrier', 'keeper'],
   firstProcess: ['first-process'],
   pipedCommand: ['piped-command'],
   pipedInput: ['piped-input'],

@@ -140,7 +140,7 @@ describe('a shell over streams', () => {
     }
   });
 
-  it('kills what is left of its commands also when nobody reads the answers of the tether any more', async () => {
+  it('kills what its commands left running, also when the connection of the tether is closed before it is done', async () => {
     const here = attachHere();
     const tethers: AttachedCommand[] = [];
     const session = await open(async (command) => {

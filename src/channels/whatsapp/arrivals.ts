@@ -36,12 +36,11 @@ export class Arrivals {
     this.#journal = new Journal(parts.cache);
   }
 
-  /** From now on everything is accepted, first what arrived before. */
+  /** From now on everything is accepted, first what arrived before. Called before there is a connection. */
   async listen(accept: Accept): Promise<void> {
     const { health, log, deliveries, signal } = this.#parts;
     this.#intake = new Intake({ name: 'WhatsApp', accept, health, log, deliveries, signal });
-    const keys = this.#journal.keys().filter((key) => !this.#fresh.has(key));
-    const entries = keys.map((key) => ({ key, entry: this.#journal.get(key) }));
+    const entries = this.#journal.keys().map((key) => ({ key, entry: this.#journal.get(key) }));
     const tries = await deliveries
       ?.trying(
         entries.map(({ key }) => key),

@@ -6,7 +6,7 @@ const lookMs = 20_000;
 
 /** Whether a process that a command left runs in a sandbox; asked from outside, when no program is attached. Doubt counts as yes. */
 export async function hasLeftProcesses(attach: Attach): Promise<boolean> {
-  const [boot, script] = await Promise.all([guestScript('streamBoot'), guestBash('processes', 'processes-left')]);
+  const [boot, script] = await Promise.all([guestScript('streamBoot'), guestBash('carrier', 'processes', 'processes-left')]);
   const command = await attach(['bash', '--noprofile', '--norc', '-c', boot, 'hermetic']);
   const late = setTimeout(() => command.destroy(), lookMs);
   try {

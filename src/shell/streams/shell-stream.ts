@@ -51,10 +51,10 @@ export class ShellStream {
   #isInputTaken = false;
 
   /** By the key the supervisor tells requests from input that a command left unread. */
-  constructor(attached: AttachedCommand, key: string, waiting: SupervisorWatch) {
+  constructor(attached: AttachedCommand, key: string, watch: SupervisorWatch) {
     this.#attached = attached;
     this.#key = key;
-    this.#watch = waiting;
+    this.#watch = watch;
     this.#listen(attached.stdout, 'stdout');
     this.#listen(attached.stderr, 'stderr');
   }

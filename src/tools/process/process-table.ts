@@ -228,7 +228,7 @@ export class ProcessTable {
 
   /** Resolves when everything the process started is dead. */
   async kill(process: BackgroundProcess, first: 'INT' | 'TERM' | 'KILL', graceMs: number): Promise<void> {
-    const command = await guestBash('processes', 'background-end');
+    const command = await guestBash('carrier', 'processes', 'background-end');
     const args = [process.facts.directory, first, String(Math.ceil(graceMs / 100))];
     const { stdout, stderr } = await askSandbox(this.#sandbox, { command, args }, { timeoutMs: graceMs + 20_000 });
     const left = stdout.toString().trim();
