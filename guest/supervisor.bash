@@ -25,6 +25,9 @@ hear() { [[ $1 =~ ^\[[0-9]+\].?\ +(Done|Exit|Stopped) ]] || killed=1; }
 rest() { if IFS= read -rt "$1" remark <&"$remarks"; then hear "$remark"; fi; }
 
 has_ended= patience_seconds=600
+# The tether says by TERM that the host reads this stream no more. What a command left running must not lose its streams: so it ends when that has ended.
+is_busy= is_let_go=
+trap 'is_let_go=1; if [[ ! $is_busy ]]; then exit 0; fi' TERM
 
 # Job control gives the shell a process group of its own and leaves SIGINT alone, which a plain `&` would ignore for good. A remark
 # quotes the command: in one line.
@@ -32,7 +35,7 @@ set -m
 
 # The words of the host, and for a shell that does not wait, the messages to it. Input that a command left unread does not begin with the key.
 while IFS=' ' read -r said mark __hermetic_nonce mode rows columns early_length <&246 && [[ $said == "$key" ]]; do
-  early= from=0 killed=
+  early= from=0 killed= is_busy=1
   ((early_length == 0)) || LC_ALL=C IFS= read -rN "$early_length" early <&246 || exit 0
   # All that an earlier command printed is before these.
   __hermetic_frame b '' >&241
@@ -60,10 +63,10 @@ while IFS=' ' read -r said mark __hermetic_nonce mode rows columns early_length 
     __hermetic_frame r C >&242
     # Only an input that has ended is there already: the host asks for nothing before it has read this.
     if read -t 0 <&246; then has_ended=1; fi
+    is_busy=
+    if [[ $is_let_go ]]; then exit 0; fi
     continue
   fi
-  # The tether ends those that wait for the host.
-  trap '' TERM
   __hermetic_frame r O >&242
   pause=0.1
   while ((${#found[@]})); do

@@ -16,6 +16,13 @@ trap '' PIPE
 # Its own outputs stay open: containerd ends the input of a process that closes one of them.
 { exec {nothing}<> <(:); } 2>/dev/null
 
+# Tells a supervisor that the host reads its stream no more. It may have ended, and its number be that of another process by now.
+let_go() { # process
+  local words=()
+  { mapfile -td '' words <"/proc/$1/cmdline"; } 2>/dev/null
+  if [[ ${words[5]-} == hermetic ]]; then kill -TERM "$1" 2>/dev/null; fi
+}
+
 printf 'hello\n'
 code=0
 while read -r $silence verb a b c || { code=$?; false; }; do
@@ -24,7 +31,7 @@ while read -r $silence verb a b c || { code=$?; false; }; do
     ended) unset "running[$a]" ;; # mark
     stays) supervisors[$a]=1 ;; # process
     leaves) # process
-      if [[ ${supervisors[$a]-} ]]; then kill -TERM "$a" 2>/dev/null; fi
+      let_go "$a"
       unset "supervisors[$a]"
       ;;
     kill) # mark-or-all signal sequence
@@ -47,7 +54,7 @@ while read -r $silence verb a b c || { code=$?; false; }; do
 done
 for mark in "${!running[@]}"; do kill_all "$mark"; done
 if [[ $keep == nothing ]]; then kill_all "$base$any"; fi
-for process in "${!supervisors[@]}"; do kill -TERM "$process" 2>/dev/null; done
+for process in "${!supervisors[@]}"; do let_go "$process"; done
 # The inputs of its streams do not end either.
 if ((code > 128)); then
   for file in /proc/[0-9]*/cmdline; do

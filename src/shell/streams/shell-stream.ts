@@ -31,9 +31,10 @@ export interface StreamListener {
   over(reason: string): void;
 }
 
-/** Ends supervisors whose input has ended, and that nothing else would tell that their host has everything. */
+/** Tells supervisors when their host is gone, or reads their stream no more: the end of their input may be that of their command's. */
 export interface SupervisorWatch {
   stays(supervisor: number): void;
+  /** It ends as soon as nothing of its command is left. */
   leaves(supervisor: number): void;
 }
 
@@ -141,8 +142,12 @@ export class ShellStream {
   async release(): Promise<boolean> {
     const turn = this.#turn;
     this.#attached.unref();
-    if (!turn?.hasReadAll || !this.isAlive) return false;
-    turn.letGo();
+    turn?.letGo();
+    if (!turn?.hasReadAll || !this.isAlive) {
+      // Before that its supervisor is not known, and cannot be told to leave.
+      if (turn) await settlesWithin({ ms: cleanPatienceMs, ref: false }, turn.begun);
+      return false;
+    }
     return (await settlesWithin({ ms: cleanPatienceMs, ref: false }, turn.done)) && turn.isClean && this.isAlive;
   }
 
@@ -150,8 +155,7 @@ export class ShellStream {
   destroy(): void {
     this.#over ??= 'it was closed';
     this.#attached.destroy();
-    // One whose command may still run is left to the end of that.
-    if (this.#supervisor !== undefined && this.#turn?.isClean) this.#watch.leaves(this.#supervisor);
+    if (this.#supervisor !== undefined) this.#watch.leaves(this.#supervisor);
   }
 }
 
@@ -175,6 +179,7 @@ class Turn {
   readonly #splitters: Readonly<Record<keyof StreamPipes, FrameSplitter>>;
   /** The streams that are its own already. */
   readonly #begun = new Set<keyof StreamPipes>();
+  readonly #beginning = Promise.withResolvers<void>();
   #early: [keyof StreamPipes, Buffer][] = [];
   #earlyBytes = 0;
   #quiet: NodeJS.Timeout | undefined;
@@ -217,7 +222,14 @@ class Turn {
 
   #begin(name: keyof StreamPipes, text: string): void {
     this.#begun.add(name);
-    if (name === 'stderr' && /^[1-9]\d{0,9}$/.test(text)) this.#carrier.begun(Number(text));
+    if (name !== 'stderr') return;
+    if (/^[1-9]\d{0,9}$/.test(text)) this.#carrier.begun(Number(text));
+    this.#beginning.resolve();
+  }
+
+  /** Resolves when its supervisor has told who it is, or cannot any more. */
+  get begun(): Promise<void> {
+    return this.#beginning.promise;
   }
 
   /** Settles when it is up or cannot be. */
@@ -279,6 +291,7 @@ class Turn {
 
   #isKnown(isClean: boolean): void {
     this.isClean = isClean;
+    this.#beginning.resolve();
     this.#done.resolve();
   }
 

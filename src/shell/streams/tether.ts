@@ -136,7 +136,7 @@ export class Tether {
     this.#tell(`stays ${supervisor}`);
   }
 
-  /** Its host has everything. */
+  /** This supervisor need not stay any more, unless such a process has its streams. */
   leaves(supervisor: number): void {
     if (this.#supervisors.delete(supervisor)) this.#tell(`leaves ${supervisor}`);
   }

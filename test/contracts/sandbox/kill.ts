@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { TestEngine } from '../../engines.ts';
+import { until } from '../../until.ts';
 import { collect, follow, sleepers, sleepMark, untilAsleep, useRig } from './rig.ts';
 
 const ignore = `trap '' TERM INT HUP`;
@@ -167,6 +168,20 @@ export function killContract(engine: TestEngine): void {
     await untilAsleep(rig.sandbox, mark, 10);
     await Promise.all(handles.flatMap((handle) => [handle.kill('TERM'), handle.kill('KILL'), handle.kill('KILL')]));
     expect(await sleepers(rig.sandbox, mark)).toBe(0);
+  });
+
+  // Where other processes come and go, nothing can be counted.
+  it.runIf(engine.backend.traits.disposable)('leaves nothing of ours behind commands that are killed as soon as they begin', async () => {
+    const processes = async (): Promise<number> => Number(await rig.output('ls /proc | grep -c "^[0-9]"'));
+    // All that is kept for the next commands.
+    await Promise.all(Array.from({ length: 4 }, () => rig.output('true')));
+    const before = await processes();
+    for (let round = 0; round < 10; round++) {
+      const handle = await rig.start('cat', { stdin: 'open' });
+      await handle.kill('KILL');
+      await handle.exit;
+    }
+    await until('no more processes run than before', async () => (await processes()) <= before);
   });
 
   // Never where it would be the host that has to bear it.
