@@ -10,17 +10,17 @@ watch_strays "$namespace"
 ulimit -Sx "$tether_number"
 ulimit -Hx "$tether_number$base"
 cd /
-declare -A running=() supervisors=()
+declare -A running=()
 # A closed connection must not end it before it has killed what its commands left running.
 trap '' PIPE
 # Its own outputs stay open: containerd ends the input of a process that closes one of them.
 { exec {nothing}<> <(:); } 2>/dev/null
 
-# Tells a supervisor that the host reads its stream no more. It may have ended, and its number be that of another process by now.
+# Tells a supervisor of this host that its stream is read no more. It may have ended, and its number be that of another process by now.
 let_go() { # process
-  local words=()
+  words=()
   { mapfile -td '' words <"/proc/$1/cmdline"; } 2>/dev/null
-  if [[ ${words[5]-} == hermetic ]]; then kill -TERM "$1" 2>/dev/null; fi
+  if [[ ${#words[@]} == 7 && ${words[*]:5} == "hermetic $base" ]]; then kill -TERM "$1" 2>/dev/null; fi
 }
 
 printf 'hello\n'
@@ -29,11 +29,7 @@ while read -r $silence verb a b c || { code=$?; false; }; do
   case $verb in
     started) running[$a]=1 ;; # mark
     ended) unset "running[$a]" ;; # mark
-    stays) supervisors[$a]=1 ;; # process
-    leaves) # process
-      let_go "$a"
-      unset "supervisors[$a]"
-      ;;
+    leaves) let_go "$a" ;; # process
     kill) # mark-or-all signal sequence
       if [[ $a == all ]]; then
         if [[ $namespace == own ]]; then a=$every; else a=$base$any; fi
@@ -54,13 +50,9 @@ while read -r $silence verb a b c || { code=$?; false; }; do
 done
 for mark in "${!running[@]}"; do kill_all "$mark"; done
 if [[ $keep == nothing ]]; then kill_all "$base$any"; fi
-for process in "${!supervisors[@]}"; do let_go "$process"; done
-# The inputs of its streams do not end either.
-if ((code > 128)); then
-  for file in /proc/[0-9]*/cmdline; do
-    words=()
-    { mapfile -td '' words <"$file"; } 2>/dev/null
-    process=${file#/proc/} process=${process%/*}
-    if [[ ${words[*]:(-2)} == "hermetic $base" ]]; then kill -KILL "$process" 2>/dev/null; fi
-  done
-fi
+for process in /proc/[0-9]*; do
+  process=${process#/proc/}
+  let_go "$process"
+  # Then the inputs of its streams do not end either: a supervisor is ended with what folds its streams.
+  if ((code > 128)) && [[ ${words[*]:(-2)} == "hermetic $base" ]]; then kill -KILL "$process" 2>/dev/null; fi
+done

@@ -81,7 +81,7 @@ describe('output in single bytes', () => {
     let isOver = false;
     const stdin = new Writable({ write: (_chunk, _encoding, done) => done() });
     const attached = { stdin, stdout, stderr, destroy: () => (isOver = true) } as unknown as AttachedCommand;
-    const starting = new ShellStream(attached, 'key', { stays: () => undefined, leaves: () => undefined }).start('', nonce, pipes, {
+    const starting = new ShellStream(attached, 'key', () => undefined).start('', nonce, pipes, {
       receive: () => undefined,
       over: () => undefined,
     });

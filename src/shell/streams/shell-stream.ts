@@ -31,18 +31,11 @@ export interface StreamListener {
   over(reason: string): void;
 }
 
-/** Tells supervisors when their host is gone, or reads their stream no more: the end of their input may be that of their command's. */
-export interface SupervisorWatch {
-  stays(supervisor: number): void;
-  /** It ends as soon as nothing of its command is left. */
-  leaves(supervisor: number): void;
-}
-
 /** A supervisor in a sandbox, reached by its three streams: it starts shells on them, one after another. */
 export class ShellStream {
   readonly #attached: AttachedCommand;
   readonly #key: string;
-  readonly #watch: SupervisorWatch;
+  readonly #leaves: (supervisor: number) => void;
   #supervisor: number | undefined;
   #turn: Turn | undefined;
   #open = 2;
@@ -51,11 +44,14 @@ export class ShellStream {
   /** Its input belongs to a command, or has ended. */
   #isInputTaken = false;
 
-  /** By the key the supervisor tells requests from input that a command left unread. */
-  constructor(attached: AttachedCommand, key: string, watch: SupervisorWatch) {
+  /**
+   * By the key the supervisor tells requests from input that a command left unread. `leaves` lets it end when its stream is read no more: the end of
+   * its input may be that of a command's.
+   */
+  constructor(attached: AttachedCommand, key: string, leaves: (supervisor: number) => void) {
     this.#attached = attached;
     this.#key = key;
-    this.#watch = watch;
+    this.#leaves = leaves;
     this.#listen(attached.stdout, 'stdout');
     this.#listen(attached.stderr, 'stderr');
   }
@@ -100,18 +96,14 @@ export class ShellStream {
       attached: this.#attached,
       isFirst: !this.#turn,
       destroy: () => this.destroy(),
-      begun: (supervisor: number) => this.#begun(supervisor),
+      begun: (supervisor: number) => {
+        this.#supervisor ??= supervisor;
+      },
     };
     const turn = new Turn(carrier, nonce, pipes, listener);
     this.#turn = turn;
     this.#attached.stdin.write(`${this.#key} ${words}`, 'latin1');
     await turn.up;
-  }
-
-  #begun(supervisor: number): void {
-    if (this.#supervisor !== undefined) return;
-    this.#supervisor = supervisor;
-    this.#watch.stays(supervisor);
   }
 
   /** A message to the shell itself. */
@@ -155,7 +147,7 @@ export class ShellStream {
   destroy(): void {
     this.#over ??= 'it was closed';
     this.#attached.destroy();
-    if (this.#supervisor !== undefined) this.#watch.leaves(this.#supervisor);
+    if (this.#supervisor !== undefined) this.#leaves(this.#supervisor);
   }
 }
 

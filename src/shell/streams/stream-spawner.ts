@@ -63,11 +63,11 @@ export class StreamSpawner implements Spawner {
     ];
     this.#base = newMarkBase();
     this.#streams = new ShellStreams(async () => {
-      // By its last word the tether finds it, where its input does not end with this process either.
-      const attached = await attach(commandLine(...(pulse ? [String(this.#base)] : [])));
+      // By its last word the tether finds it.
+      const attached = await attach(commandLine(String(this.#base)));
       const key = randomBytes(16).toString('hex');
       attached.stdin.write(`${sized(scripts.supervisor)}${key} ${sized(scripts.shell)}`, 'latin1');
-      return new ShellStream(attached, key, this.#tether);
+      return new ShellStream(attached, key, (supervisor) => this.#tether.leaves(supervisor));
     });
     this.ended = ended.then((reason) => {
       this.#isOver = true;

@@ -33,7 +33,6 @@ export interface TetherOptions {
 export class Tether {
   readonly #options: TetherOptions;
   readonly #running = new Set<string>();
-  readonly #supervisors = new Set<number>();
   /** By the start of the answer. */
   readonly #waiting = new Map<string, (answer: string) => void>();
   #current: Promise<AttachedCommand>;
@@ -105,7 +104,6 @@ export class Tether {
     connection.stdin.write(words, 'latin1');
     await hello.promise;
     for (const mark of this.#running) connection.stdin.write(`started ${mark}\n`);
-    for (const process of this.#supervisors) connection.stdin.write(`stays ${process}\n`);
     connection.unref();
     if (this.#closed) connection.destroy();
     return connection;
@@ -117,6 +115,8 @@ export class Tether {
   }
 
   #tell(line: string): void {
+    // A word after the end would destroy the input, with words before it that are still on their way.
+    if (this.#closed) return;
     void this.#current.then((connection) => connection.stdin.write(`${line}\n`)).catch(() => undefined);
   }
 
@@ -130,15 +130,9 @@ export class Tether {
     if (this.#running.delete(mark)) this.#tell(`ended ${mark}`);
   }
 
-  /** This supervisor must not outlive us, unless a process that is to stay has its streams. */
-  stays(supervisor: number): void {
-    this.#supervisors.add(supervisor);
-    this.#tell(`stays ${supervisor}`);
-  }
-
-  /** This supervisor need not stay any more, unless such a process has its streams. */
+  /** The stream of this supervisor is read no more: it ends as soon as nothing that its command left has it. */
   leaves(supervisor: number): void {
-    if (this.#supervisors.delete(supervisor)) this.#tell(`leaves ${supervisor}`);
+    this.#tell(`leaves ${supervisor}`);
   }
 
   /** Resolves when every process with the mark, or with any when it is `all`, has the signal; with KILL, when they are dead. */

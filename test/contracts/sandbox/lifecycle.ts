@@ -189,7 +189,7 @@ export function lifecycleContract(engine: TestEngine): void {
   describe.runIf(durable)('a program that closes the sandbox right after a command', () => {
     it('keeps background processes when the sandbox is closed right after the command', async () => {
       const spec = engine.spec();
-      const marks = [sleepMark(), sleepMark(), sleepMark(), sleepMark()];
+      const marks = Array.from({ length: 8 }, sleepMark);
       for (const mark of marks) {
         const sandbox = await engine.open(spec);
         await output(sandbox, `sleep ${mark} &`);
@@ -198,6 +198,24 @@ export function lifecycleContract(engine: TestEngine): void {
       const sandbox = await engine.open(spec);
       // What was just forked is a bash until it has become a sleep.
       for (const mark of marks) await untilAsleep(sandbox, mark);
+      await sandbox.destroy();
+    });
+
+    it.runIf(engine.backend.traits.disposable)('leaves nothing of ours in it', async () => {
+      const spec = engine.spec();
+      const countIn = async (sandbox: OpenSandbox): Promise<number> => Number(await output(sandbox, 'ls /proc | grep -c "^[0-9]"'));
+      const first = await engine.open(spec);
+      // With all that is kept for the next commands.
+      await Promise.all(Array.from({ length: 4 }, () => output(first, 'true')));
+      const most = (await countIn(first)) + engine.spareProcesses;
+      await first.close();
+      for (let round = 0; round < 8; round++) {
+        const sandbox = await engine.open(spec);
+        await output(sandbox, 'true');
+        await sandbox.close();
+      }
+      const sandbox = await engine.open(spec);
+      await until('no more processes run than at first', async () => (await countIn(sandbox)) <= most, { everyMs: 200 });
       await sandbox.destroy();
     });
   });
