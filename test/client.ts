@@ -11,7 +11,7 @@ export interface Task {
   /** A thread cannot be handed over. */
   context: Omit<TestContext, 'egress'>;
   spec: SandboxSpec;
-  /** `start`: runs each command until it has printed or ended. `measure`: reads the output of the last and says how memory grew. */
+  /** `start`: runs each command until it has printed or ended, and tells what it printed first. `measure`: reads the output of the last and says how memory grew. */
   action: 'start' | 'measure';
   commands: readonly string[];
 }

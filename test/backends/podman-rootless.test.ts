@@ -31,7 +31,7 @@ function rootlessTests({ directory, user, host, image }: PodmanService): void {
     idleSeconds: 5,
   });
 
-  /** A program of the user, not of root, that runs commands in its sandbox. */
+  /** A program of the user, not of root, that runs commands in its sandbox. Of each it tells what was printed at once. */
   async function outputs(spec: SandboxSpec, commands: readonly string[]): Promise<string[]> {
     const task: Task = { kind: 'podman', context, spec, action: 'start', commands };
     const [program = '', ...before] = identity(user, directory);
@@ -53,11 +53,11 @@ function rootlessTests({ directory, user, host, image }: PodmanService): void {
     mkdirSync(sandboxes, { recursive: true });
     spawnSync('chown', [String(uid), sandboxes]);
     const [id, status, home] = await outputs(example, [
-      'touch file ~/file; echo "$(id -u; stat -c %u file ~/file)"',
+      'touch file ~/file; echo $(id -u; stat -c %u file ~/file)',
       "grep -E '^(CapBnd|NoNewPrivs|Seccomp):' /proc/self/status",
       'ls -A ~',
     ]);
-    expect(id).toBe('0\n0\n0\n');
+    expect(id).toBe('0 0 0\n');
     expect(status).toMatch(/CapBnd:\s+0{14}cb\nNoNewPrivs:\s+1\nSeccomp:\s+2/);
     expect(home).toContain('.bashrc');
     for (const file of ['workspace/file', 'home/file']) expect(statSync(join(example.directory, file)).uid).toBe(uid);
@@ -66,10 +66,10 @@ function rootlessTests({ directory, user, host, image }: PodmanService): void {
   it('runs as the user of the host with the same number inside, where that is asked for', async () => {
     const spec: SandboxSpec = { ...example, name: 'keep-id', directory: join(sandboxes, 'podman', 'keep-id'), user: 'host' };
     const [id, status] = await outputs(spec, [
-      'touch file ~/file; echo "$(id -u; stat -c %u file ~/file)"',
+      'touch file ~/file; echo $(id -u; stat -c %u file ~/file)',
       "grep -E '^(CapEff|CapBnd|NoNewPrivs):' /proc/self/status",
     ]);
-    expect(id).toBe(`${uid}\n`.repeat(3));
+    expect(id).toBe(`${uid} ${uid} ${uid}\n`);
     expect(status).toMatch(/CapEff:\s+0{16}\nCapBnd:\s+0{16}\nNoNewPrivs:\s+1/);
     for (const file of ['workspace/file', 'home/file']) expect(statSync(join(spec.directory, file)).uid).toBe(uid);
   });
