@@ -33,8 +33,8 @@ function attached(child: ChildProcessWithoutNullStreams): AttachedCommand {
   };
 }
 
-/** Only the command line of the tether has words after its script. */
-const isOfTether = (command: readonly string[]): boolean => command.at(-1) !== 'hermetic';
+/** That of a stream has only the base of its marks after this word. */
+const isOfTether = (command: readonly string[]): boolean => command.at(-2) !== 'hermetic';
 
 const spawners: StreamSpawner[] = [];
 
@@ -179,7 +179,7 @@ describe('a shell over streams', () => {
     let failures = 0;
     const here = attachHere();
     const attach: Attach = async (command) => {
-      if (failures > 0 && command.length < 7) {
+      if (failures > 0 && !isOfTether(command)) {
         failures -= 1;
         if (failures % 2 === 0) throw new Error('the engine is busy');
         return attached(spawn('bash', ['-c', 'echo a complaint of the engine; exit 126']));
@@ -210,7 +210,7 @@ describe('a shell over streams', () => {
     const here = attachHere();
     const session = await open(async (command) => {
       const stream = await here(command);
-      if (command.length < 7) streams.push(stream);
+      if (!isOfTether(command)) streams.push(stream);
       return stream;
     });
     for (const stream of streams) stream.stdout.destroy(new Error('the connection was cut'));
@@ -223,7 +223,7 @@ describe('a shell over streams', () => {
     const here = attachHere();
     const session = await open(async (command) => {
       const stream = await here(command);
-      if (command.length < 7) streams.push(stream);
+      if (!isOfTether(command)) streams.push(stream);
       return stream;
     });
     const handle = await session.exec({ command: 'echo begun; sleep 10' });
