@@ -25,7 +25,7 @@ hear() { [[ $1 =~ ^\[[0-9]+\].?\ +(Done|Exit|Stopped) ]] || killed=1; }
 rest() { if IFS= read -rt "$1" remark <&"$remarks"; then hear "$remark"; fi; }
 
 has_ended= patience_seconds=600
-# The tether says by TERM that the host reads this stream no more. What a command left running must not lose its streams: so it ends when that has ended.
+# The tether says by TERM that the host reads this stream no more. What a command left running must not lose its streams: a busy one ends after that.
 is_busy= is_let_go=
 trap 'is_let_go=1; if [[ ! $is_busy ]]; then exit 0; fi' TERM
 

@@ -37,8 +37,6 @@ await describeBackend('daytona', contract, {
   environment: { ...process.env, ...cloud.environment },
   image: 'test:image',
   isFolded: true,
-  // Those of two streams.
-  spareProcesses: 30,
   // What is printed is held by the channel, the gateway and the kernel's sockets between them.
   maxBytesAhead: 32 * 1024 * 1024,
   endFromOutside: async (name) => void (await sandboxOf(name)?.stop(Date.now())),

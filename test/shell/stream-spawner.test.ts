@@ -235,6 +235,35 @@ describe('a shell over streams', () => {
     expect(await collect(await session.exec({ command: 'echo next' }))).toMatchObject({ stdout: 'next\n' });
   });
 
+  it('says nothing to its tether after the end, when a shell begins after the close', async () => {
+    const here = attachHere();
+    const refused: Error[] = [];
+    const begin: (() => void)[] = [];
+    const letGo = Promise.withResolvers<void>();
+    let streams = 0;
+    const session = await open(async (command) => {
+      const whole = await here(command);
+      if (isOfTether(command)) whole.stdin.on('error', (error) => refused.push(error));
+      else streams += 1;
+      if (isOfTether(command) || streams === 1) return whole;
+      const held = new PassThrough();
+      begin.push(() => whole.stderr.pipe(held));
+      const destroy = (): void => {
+        whole.destroy();
+        letGo.resolve();
+      };
+      return { ...whole, stderr: held, destroy };
+    });
+    await session.exec({ command: 'sleep 97532' });
+    await until('the next shell starts', () => begin.length === 1);
+    session.close();
+    await spawners.at(-1)?.close();
+    begin[0]?.();
+    await letGo.promise;
+    await delay(0);
+    expect(refused).toEqual([]);
+  });
+
   it('kills the foreground processes of a command when the program closes', async () => {
     const session = await open(attachHere());
     const handle = await session.exec({ command: 'echo begun; setsid sleep 97531 & sleep 97531' });

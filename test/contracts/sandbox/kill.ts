@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { TestEngine } from '../../engines.ts';
 import { until } from '../../until.ts';
-import { collect, follow, sleepers, sleepMark, untilAsleep, useRig } from './rig.ts';
+import { collect, follow, fullProcessCount, processCount, sleepers, sleepMark, untilAsleep, useRig } from './rig.ts';
 
 const ignore = `trap '' TERM INT HUP`;
 
@@ -172,16 +172,13 @@ export function killContract(engine: TestEngine): void {
 
   // Where other processes come and go, nothing can be counted.
   it.runIf(engine.backend.traits.disposable)('leaves nothing of ours behind commands that are killed as soon as they begin', async () => {
-    const processes = async (): Promise<number> => Number(await rig.output('ls /proc | grep -c "^[0-9]"'));
-    // With all that is kept for the next commands.
-    await Promise.all(Array.from({ length: 4 }, () => rig.output('true')));
-    const most = (await processes()) + engine.spareProcesses;
+    const most = (await fullProcessCount(rig.sandbox)) + engine.spareProcesses;
     for (let round = 0; round < 10; round++) {
       const handle = await rig.start('cat', { stdin: 'open' });
       await handle.kill('KILL');
       await handle.exit;
     }
-    await until('no more processes run than before', async () => (await processes()) <= most, { everyMs: 200 });
+    await until('no more processes run than before', async () => (await processCount(rig.sandbox)) <= most, { everyMs: 200 });
   });
 
   // Never where it would be the host that has to bear it.

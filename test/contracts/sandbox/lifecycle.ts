@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { ListedSandbox, OpenSandbox, SandboxSpec } from '../../../src/core/sandbox.ts';
 import { processesWith, type TestEngine } from '../../engines.ts';
 import { until } from '../../until.ts';
-import { collect, sleepers, sleepMark, untilAsleep, useRig } from './rig.ts';
+import { collect, fullProcessCount, processCount, sleepers, sleepMark, untilAsleep, useRig } from './rig.ts';
 
 export function lifecycleContract(engine: TestEngine): void {
   const { durable } = engine.backend.traits;
@@ -203,11 +203,8 @@ export function lifecycleContract(engine: TestEngine): void {
 
     it.runIf(engine.backend.traits.disposable)('leaves nothing of ours in it', async () => {
       const spec = engine.spec();
-      const countIn = async (sandbox: OpenSandbox): Promise<number> => Number(await output(sandbox, 'ls /proc | grep -c "^[0-9]"'));
       const first = await engine.open(spec);
-      // With all that is kept for the next commands.
-      await Promise.all(Array.from({ length: 4 }, () => output(first, 'true')));
-      const most = (await countIn(first)) + engine.spareProcesses;
+      const most = (await fullProcessCount(first)) + engine.spareProcesses;
       await first.close();
       for (let round = 0; round < 8; round++) {
         const sandbox = await engine.open(spec);
@@ -215,7 +212,7 @@ export function lifecycleContract(engine: TestEngine): void {
         await sandbox.close();
       }
       const sandbox = await engine.open(spec);
-      await until('no more processes run than at first', async () => (await countIn(sandbox)) <= most, { everyMs: 200 });
+      await until('no more processes run than at first', async () => (await processCount(sandbox)) <= most, { everyMs: 200 });
       await sandbox.destroy();
     });
   });
@@ -248,7 +245,7 @@ export function lifecycleContract(engine: TestEngine): void {
       const count = async (): Promise<number[]> => [
         readdirSync('/proc/self/fd').length,
         Number(await rig.output('ls -A /tmp | wc -l')),
-        Number(await rig.output('ls /proc | grep -c "^[0-9]"')),
+        await processCount(rig.sandbox),
       ];
       await rig.output('true');
       const before = await count();

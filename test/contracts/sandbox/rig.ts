@@ -93,6 +93,17 @@ export async function untilAsleep(sandbox: Sandbox, mark: string, count = 1): Pr
   await until(`${count} processes sleep`, async () => (await sleepers(sandbox, mark)) === count);
 }
 
+/** How many processes there are in the sandbox. */
+export async function processCount(sandbox: Sandbox): Promise<number> {
+  return Number((await collect(await sandbox.exec({ command: 'ls /proc | grep -c "^[0-9]"' }))).stdout);
+}
+
+/** The same, with all that is kept for the next commands. */
+export async function fullProcessCount(sandbox: Sandbox): Promise<number> {
+  await Promise.all(Array.from({ length: 4 }, async () => collect(await sandbox.exec({ command: 'true' }))));
+  return await processCount(sandbox);
+}
+
 /** Reads the output of a command piece by piece, while it runs. */
 export function follow(handle: ExecHandle) {
   const chunks = handle.output[Symbol.asyncIterator]();
