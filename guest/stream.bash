@@ -51,7 +51,8 @@ __hermetic_receive() {
   done
 }
 
-__hermetic_wait() { __hermetic_receive; }
+# Without a message from its host, which is gone, the supervisor need not stay for it either.
+__hermetic_wait() { __hermetic_receive || { builtin kill -s TERM "$PPID"; builtin return 1; }; }
 # A command without input has none of the stream's, which the next shell on it reads.
 __hermetic_fetch() {
   [[ $__hermetic_from == 0 ]] || __hermetic_receive
@@ -59,5 +60,5 @@ __hermetic_fetch() {
   [[ $__hermetic_from != 0 || ${__hermetic_message[1]} != empty ]] || __hermetic_input=247
 }
 __hermetic_define() { builtin eval "$__hermetic_files"; }
-__hermetic_restore='__hermetic_receive || \builtin exit 0; \builtin eval "${__hermetic_message[0]}"'
+__hermetic_restore='__hermetic_wait || \builtin exit 0; \builtin eval "${__hermetic_message[0]}"'
 __hermetic_update='[[ $__hermetic_from != 0 ]] || \builtin eval "${__hermetic_message[0]}"'
