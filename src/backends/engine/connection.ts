@@ -5,6 +5,7 @@ import type { SecureContext } from 'node:tls';
 import { HermeticError } from '../../core/errors.ts';
 import { ByteStore } from '../../lib/byte-store.ts';
 import { abortAfter } from '../../lib/deadline.ts';
+import { sendRequest } from '../../lib/send-request.ts';
 import { addressText, type EngineAddress } from './address.ts';
 import { connectionError, refusalError } from './engine-errors.ts';
 import { errnoOf } from './errno.ts';
@@ -160,11 +161,7 @@ export class Connection {
     for (;;) {
       const request = this.#request({ ...this.#target, agent: this.#agent, method, path, headers: headersFor(payload), signal });
       try {
-        return await new Promise((resolve, reject) => {
-          request.on('response', resolve);
-          request.on('error', reject);
-          request.end(payload);
-        });
+        return await sendRequest(request, payload);
       } catch (error) {
         // An idle connection that the engine had closed says nothing about the engine. Only a call that changes nothing may be repeated.
         if (method !== 'GET' || !request.reusedSocket || errnoOf(error) !== 'ECONNRESET') {

@@ -3,6 +3,7 @@ import https from 'node:https';
 import { HermeticError } from '../../core/errors.ts';
 import { ByteStore } from '../../lib/byte-store.ts';
 import { abortAfter } from '../../lib/deadline.ts';
+import { sendRequest } from '../../lib/send-request.ts';
 import { refusedStatus } from '../refusal.ts';
 import { connectionError, refusalError } from './api-errors.ts';
 import type { Access, Credentials } from './credentials.ts';
@@ -159,11 +160,7 @@ export class KubernetesApi {
       const options = { ...tlsOf(access), agent: this.#agent, method, headers: headersOf(access, payload), signal };
       const request = https.request(`${access.server}${path}`, options);
       try {
-        return await new Promise((resolve, reject) => {
-          request.on('response', resolve);
-          request.on('error', reject);
-          request.end(payload);
-        });
+        return await sendRequest(request, payload);
       } catch (error) {
         // An idle connection that the server had closed says nothing about it. Only a call that changes nothing may be repeated.
         const isStale = request.reusedSocket && (error as NodeJS.ErrnoException).code === 'ECONNRESET';

@@ -2,6 +2,7 @@ import http, { type IncomingMessage } from 'node:http';
 import https from 'node:https';
 import { HermeticError } from '../../core/errors.ts';
 import { ByteStore } from '../../lib/byte-store.ts';
+import { sendRequest } from '../../lib/send-request.ts';
 import { connectionError, refusalError, senselessError } from './api-errors.ts';
 import type { VercelCredentials } from './credentials.ts';
 
@@ -68,14 +69,10 @@ export class VercelConnection {
     const length = body === undefined ? {} : { 'Content-Length': String(Buffer.byteLength(body)) };
     const authorization = { Authorization: `Bearer ${this.#credentials().token}`, 'User-Agent': 'hermetic' };
     const { request } = this.#root.startsWith('https:') ? https : http;
-    const response = await new Promise<IncomingMessage>((resolve, reject) => {
-      const options = { method, agent: this.#agent, headers: { ...headers, ...length, ...authorization }, signal };
-      request(`${this.#root}${path}`, options, resolve)
-        .on('error', (error) => reject(signal?.aborted ? signal.reason : connectionError(error, new URL(this.#root).host)))
-        .end(body);
+    const options = { method, agent: this.#agent, headers: { ...headers, ...length, ...authorization }, signal };
+    const response = await sendRequest(request(`${this.#root}${path}`, options), body).catch((error: unknown) => {
+      throw signal?.aborted ? signal.reason : connectionError(error, new URL(this.#root).host);
     });
-    // A reader gets the error by its own call. One that has not begun, or has left, must not end the program.
-    response.on('error', () => undefined);
     const time = Date.parse(response.headers.date ?? '');
     if (!Number.isNaN(time)) this.#clockAheadMs = time - Date.now();
     const { statusCode = 0 } = response;
