@@ -33,6 +33,8 @@ export type Source = 'chat' | 'cli' | 'cron' | 'mcp' | 'script';
 
 /** Everything a judgement may depend on beside the action itself. */
 export interface JudgeContext {
+  /** Names the session: sessions are served in turn, and their actions one after the other. */
+  session: string;
   /** Everything inside the sandbox may be ruined without harm, except `hostPaths`. */
   disposable: boolean;
   /** Paths inside at which files of the host can be written. */
@@ -45,8 +47,27 @@ export interface JudgeContext {
   ownPaths: readonly string[];
   /** Those below them that are the session's, such as its workspace. */
   sessionPaths?: readonly string[] | undefined;
+  /** Processes of the machine that the command runs on, by number; undefined where Hermetic does not see them. */
+  processes?: NamedProcesses | undefined;
+  /** Paths that earlier commands of the session brought; the newest record about a path is the last. */
+  brought?: readonly Brought[] | undefined;
   /** The session's functions and aliases by name, and as `$NAME` the variables it exported, with their bash source. */
   definitions: Readonly<Record<string, string>>;
+}
+
+/** A file or directory that a command of the session brought from elsewhere. */
+export interface Brought {
+  /** Absolute; a directory with all below it ends in a slash. */
+  path: string;
+  /** `own`: the session has made it its own since, by writing it anew or with the yes of a person to run it. */
+  how: 'downloaded' | 'unpacked' | 'patched' | 'own';
+}
+
+export interface NamedProcesses {
+  /** Hermetic's own, and those above them, which end them with themselves. */
+  hermetic: readonly number[];
+  /** Those that the session started, of the ones that the action names. */
+  session: readonly number[];
 }
 
 export interface Finding {
@@ -64,8 +85,11 @@ export interface Finding {
   target?: string | undefined;
 }
 
-/** `deny` cannot be overridden by anybody. */
-export type Verdict = { kind: 'allow' } | { kind: 'ask'; findings: readonly Finding[] } | { kind: 'deny'; findings: readonly Finding[] };
+/** `deny` cannot be overridden by anybody. `brings`: for later commands of the session, when the action happens. */
+export type Verdict =
+  | { kind: 'allow'; brings?: readonly Brought[] | undefined }
+  | { kind: 'ask'; findings: readonly Finding[]; brings?: readonly Brought[] | undefined }
+  | { kind: 'deny'; findings: readonly Finding[] };
 
 /** Never rejects, and answers in bounded time: what it cannot judge is to be asked about. */
 export interface Policy {

@@ -39,7 +39,7 @@ export interface IncomingMessage extends Happening {
   isAddressed: boolean;
   /** Written by another person and forwarded by `from`: nothing in it is a command or an answer. */
   forwarded?: { from: string } | undefined;
-  /** The message it replies to. */
+  /** The message it replies to. `from` is empty when the author is not known: then the text may be made up. */
   quoted: { from: string; text: string } | undefined;
   files: readonly IncomingFile[];
   /** Not a message of a person: a report on background processes that `from` started, as `role`. Never set by a channel. */

@@ -38,6 +38,12 @@ export interface UnreadableEntry {
   reason: string;
 }
 
+/**
+ * How long the inbox knows a message that was handled: longer than a platform delivers it again, or a person asks for
+ * it with `/retry`.
+ */
+export const inboxMemoryMs = 30 * 24 * 60 * 60 * 1000;
+
 export interface InboxLedger {
   /** On disk when it resolves. undefined, and nothing is stored, when it has arrived before. */
   accept(session: readonly string[], incoming: Incoming, receivedAt: Date): Promise<number | undefined>;
@@ -54,8 +60,8 @@ export interface InboxLedger {
   /** Back in line: a turn that came to nothing. */
   release(turn: string): Promise<void>;
   done(seqs: readonly number[]): Promise<void>;
-  /** Forgets what is done and was received before; how long ago must be longer than any platform delivers twice. */
-  prune(before: Date): Promise<void>;
+  /** Forgets what is done and was received before. From then on the same message counts as a new one. */
+  prune(before: Date, signal?: AbortSignal): Promise<void>;
 }
 
 /**
@@ -125,7 +131,7 @@ export interface OutboxLedger {
    */
   recover(at: Date): Promise<void>;
   /** Forgets what was sent or dropped before; how long ago must be longer than anybody adds twice. */
-  prune(before: Date): Promise<void>;
+  prune(before: Date, signal?: AbortSignal): Promise<void>;
 }
 
 /** One step of a conversation, in the form in which models take it: JSON, made and read by the agent alone. */
@@ -190,7 +196,7 @@ export interface ConversationLedger {
    */
   summarise(parts: readonly string[], upTo: number, summary: unknown, at: Date): Promise<boolean>;
   /** Removes whole turns that ended before, and summaries made before; never those of a turn that may be resumed. */
-  prune(before: Date): Promise<void>;
+  prune(before: Date, signal?: AbortSignal): Promise<void>;
 }
 
 /** Somebody who may talk, or wants to. */

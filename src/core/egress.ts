@@ -35,7 +35,7 @@ export interface EgressRules {
   private: readonly PrivateRule[];
   /** Ports on which programs reach hosts by name, without the proxy. The ports that rules name are added, but not 53, 80 and that of the proxy. */
   directPorts: readonly number[];
-  /** Connections that rules allow are told too. */
+  /** All connections that rules allow are told too. */
   notesAllowed: boolean;
   /** Undefined without secrets. */
   vault?: Vault | undefined;
@@ -116,12 +116,14 @@ export interface AllowedConnection extends Destination {
   rule: string | undefined;
   /** The names of the secrets that were put into its requests. */
   secrets: readonly string[];
+  /** The names of the secrets whose placeholders its requests carried in plain HTTP, where no value is put in. */
+  placeholders: readonly string[];
 }
 
 /** The connections of a time, by destination. */
 export interface Connections {
   blocked: readonly BlockedConnection[];
-  /** With `EgressRules.notesAllowed` all of them, otherwise those that no rule allows. */
+  /** With `EgressRules.notesAllowed` all of them, otherwise those that no rule allows, that have a secret or that carry a placeholder. */
   allowed: readonly AllowedConnection[];
 }
 

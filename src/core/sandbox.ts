@@ -2,6 +2,7 @@
  * The promises of a sandbox on every backend. Tools get a `Sandbox`; only the code that opened it has the `OpenSandbox`.
  */
 
+import type { Brought } from './approval.ts';
 import type { ConnectionAsker, Connections } from './egress.ts';
 
 /** `none`: the host itself. `process`: kernel namespaces. `container`: an engine's container. `machine`: another kernel. */
@@ -104,8 +105,12 @@ export interface ListedSandbox {
   state: 'running' | 'stopped';
   image: string | undefined;
   createdAt: Date;
+  /** Empty where there is none on this machine: it was moved or lost, or a crash left only a container or the like. */
   directory: string;
-  /** False for a container or the like that belongs to no session's files: left by a crash, and no session will come back for it. */
+  /**
+   * False only where the backend knows that nothing in it returns with a session: a crash left it before it had files, or while they were removed.
+   * Doubt counts as true. The ledger has the last word: see `survey` in `src/sandboxes/sweep.ts`.
+   */
   hasFiles: boolean;
   /**
    * Ends it and keeps what returns with the session, unless a program has it open, or a process that a command left there still runs and
@@ -264,6 +269,10 @@ export interface Sandbox {
 }
 
 export interface OpenSandbox extends Sandbox {
+  /** Paths that judged commands brought from elsewhere, the oldest first. Kept by the host: nothing inside can change it. */
+  readonly brought: readonly Brought[];
+  /** Counts one more judged command, and adds what it brings. Each is remembered for a number of commands. */
+  bring(paths: readonly Brought[]): void;
   /** Resolves with the reason when the sandbox has ended, for any cause. Never rejects. */
   readonly ended: Promise<string>;
   /**

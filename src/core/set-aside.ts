@@ -33,7 +33,7 @@ export interface SetAsideLedger {
   add(entry: SetAside): Promise<void>;
   /** The oldest first. */
   list(): Promise<SetAside[]>;
-  prune(before: Date): Promise<void>;
+  prune(before: Date, signal?: AbortSignal): Promise<void>;
 }
 
 /** For a channel: what it could not read, or the gateway not take. */

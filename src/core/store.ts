@@ -11,6 +11,10 @@ import type { WebLog } from './web-log.ts';
  * The state of Hermetic. An operation is durable when it resolves: a crash right after it loses nothing (of conversations, a power failure may
  * lose the last ones, as said there). Several processes may use the same store at once; each operation happens as a whole or not at all.
  */
+/**
+ * Everything that is remembered. `prune` of any part removes in portions, between which all others have their turn; when its signal aborts it ends after
+ * the one under way.
+ */
 export interface Store {
   readonly sandboxes: SandboxLedger;
   readonly proofs: ProofLedger;
@@ -30,6 +34,8 @@ export interface Store {
   readonly background: BackgroundLedger;
   /** Resolves, before anybody hears of it otherwise, when something did not get to the disk. From then on everything rejects. */
   readonly lost: Promise<HermeticError>;
+  /** Gives the space of what was removed back to the file system, in portions too. One that an earlier version made keeps its size. */
+  shrink(signal?: AbortSignal): Promise<void>;
   /** Waits for what is under way. What is asked afterwards rejects. */
   close(): Promise<void>;
 }
@@ -192,7 +198,7 @@ export interface ApprovalLedger {
   /** Takes back a question that is open, or what it allows when that has not begun. False when there is nothing to take back. */
   withdraw(id: string, at: Date, events: readonly AuditEvent[]): Promise<boolean>;
   /** Removes what was settled before, but for what is allowed and has not begun and what a chat still shows as open. */
-  prune(before: Date): Promise<void>;
+  prune(before: Date, signal?: AbortSignal): Promise<void>;
   /** By id or by code, in capitals or not. */
   find(idOrCode: string): Promise<QuestionEntry | undefined>;
   /** The oldest first. */

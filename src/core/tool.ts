@@ -1,7 +1,7 @@
 import type { ZodType } from 'zod';
 import type { Action } from './approval.ts';
-import type { ConnectionAsker, Connections } from './egress.ts';
-import type { Sandbox, SessionMeaning } from './sandbox.ts';
+import type { Connections } from './egress.ts';
+import type { ExecHandle, ExecRequest, Sandbox, SessionMeaning } from './sandbox.ts';
 
 /** The result of a tool: data that JSON can carry. */
 export type Output = Readonly<Record<string, unknown>>;
@@ -14,9 +14,40 @@ export interface ToolHints {
   openWorld: boolean;
 }
 
+/** A time limit. */
+export interface Clock {
+  /** Calls this once, after the time. */
+  start(ms: number, onTime: () => void): void;
+  stop(): void;
+}
+
+/** A command of a call. */
+export interface CallHandle extends ExecHandle {
+  /** For `run`: stands still while a person decides about one of its connections. */
+  readonly clock: Clock;
+  /** Its processes go on after the call: its connections are written into the log by `note`, and not at the end of the call. */
+  keep(): void;
+  /** All connections since it began, for the log. Only the first call counts. */
+  note(connections: Connections): void;
+  /**
+   * The sentence of the result about the network, for a command that has ended; undefined when a rule allowed every connection and all succeeded.
+   * Where `hasFailed`, waits for the answers to questions that the command itself did not wait for, so that the result says whether to try again.
+   */
+  networkNote(hasFailed: boolean): Promise<string | undefined>;
+}
+
+/**
+ * The sandbox of a session for one call. Security: bound to the permission of the call. A command starts only while the session is what it was when
+ * the call was allowed; otherwise `sandbox/changed` is thrown, nothing is run, and the call is judged again if it has run nothing before. Only a
+ * `plain` command with an absolute `cwd` always starts, because nothing of the session changes its meaning.
+ */
+export interface CallSandbox extends SessionMeaning, Pick<Sandbox, 'name'> {
+  exec(request: Omit<ExecRequest, 'onlyIf' | 'askToConnect'>): Promise<CallHandle>;
+}
+
 /** Passed to a tool for one call. */
 export interface ToolContext {
-  readonly sandbox: Sandbox;
+  readonly sandbox: CallSandbox;
   /** Ends the call: everything it runs inside is dead when it returns. */
   readonly signal: AbortSignal;
   /** The most bytes of text a result should carry. */
@@ -28,15 +59,6 @@ export interface ToolContext {
    * the receiver of the raw result.
    */
   redact(this: void, text: string): string;
-  /**
-   * Security: whether a session is still what it was when the call was allowed. Belongs into the request for the allowed action; the call is
-   * judged again when it is not.
-   */
-  isAsAllowed(session: SessionMeaning): boolean;
-  /** Decides about connections that no rule of a restricted network allows; undefined where people cannot be asked about them. */
-  readonly askToConnect: ConnectionAsker | undefined;
-  /** Told of the connections of a command that the call has run, for the log. */
-  connected(connections: Connections): void;
   /** Calls another tool by the same door, with the same guard, until the same end or an earlier one. For scripts that call tools. */
   call(name: string, input: unknown, until?: AbortSignal): Promise<ToolResult>;
 }
@@ -67,7 +89,7 @@ interface ToolFace {
 export interface ToolDefinition<Input, Result extends Output> extends ToolFace {
   readonly input: ZodType<Input>;
   readonly output: ZodType<Result>;
-  prepare(input: Input, sandbox: Sandbox): Prepared<Result>;
+  prepare(input: Input, session: SessionMeaning): Prepared<Result>;
   /** The result as a model reads it. */
   render(result: Result): string;
 }
@@ -77,7 +99,7 @@ export interface Tool extends ToolFace {
   readonly input: ZodType;
   readonly output: ZodType;
   /** Throws `tool/bad-input` with everything that is wrong. */
-  prepare(input: unknown, sandbox: Sandbox): Prepared<{ data: Output; text: string }>;
+  prepare(input: unknown, session: SessionMeaning): Prepared<{ data: Output; text: string }>;
 }
 
 /** Why a call came to nothing. */

@@ -86,9 +86,9 @@ export interface WebLog {
   /** As they were written down, the oldest first. */
   calls(chat: string): Promise<WebCall[]>;
   /** Removes messages of before with their files, and chats in which nothing is left and nothing happened since. */
-  prune(before: Date): Promise<void>;
+  prune(before: Date, signal?: AbortSignal): Promise<void>;
   /** Removes files added before, that no message has. */
-  pruneFiles(before: Date): Promise<void>;
+  pruneFiles(before: Date, signal?: AbortSignal): Promise<void>;
 }
 
 /** One tool call, as a page shows it. */

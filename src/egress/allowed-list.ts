@@ -3,20 +3,22 @@ import type { ConnectionList } from './connection-journal.ts';
 
 const maxDestinations = 128;
 
-/** Allowed connections by destination and rule, in bounded memory: further destinations are left out. */
+/** Allowed connections by destination and rule, in bounded memory: further destinations are left out, but for the few that secrets are bound to. */
 export class AllowedList implements ConnectionList<AllowedConnection> {
   readonly #connections = new Map<string, AllowedConnection>();
 
-  add({ host, port, rule, count, bytes, secrets }: AllowedConnection): void {
+  add({ host, port, rule, count, bytes, secrets, placeholders }: AllowedConnection): void {
     const key = `${port} ${host} ${rule ?? ''}`;
     const known = this.#connections.get(key);
     if (!known) {
-      if (this.#connections.size < maxDestinations) this.#connections.set(key, { host, port, rule, count, bytes, secrets });
+      if (this.#connections.size < maxDestinations || secrets.length > 0)
+        this.#connections.set(key, { host, port, rule, count, bytes, secrets, placeholders });
       return;
     }
     known.count += count;
     known.bytes += bytes;
     if (secrets.length > 0) known.secrets = [...new Set([...known.secrets, ...secrets])];
+    if (placeholders.length > 0) known.placeholders = [...new Set([...known.placeholders, ...placeholders])];
   }
 
   take(): AllowedConnection[] {

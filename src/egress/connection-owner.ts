@@ -56,6 +56,22 @@ export class ConnectionOwners {
     return (await this.#work.run(() => this.#findAbandoned(sockets)).catch(() => undefined)) ?? [];
   }
 
+  /** The marks of the commands that have processes inside. Never rejects; undefined when it cannot be told. */
+  async liveMarks(): Promise<ReadonlySet<string> | undefined> {
+    return await this.#work.run(() => this.#findMarks()).catch(() => undefined);
+  }
+
+  *#findMarks(): Generator<undefined, ReadonlySet<string> | undefined> {
+    if (this.#namespace() === undefined) return undefined;
+    const marks = new Set<string>();
+    for (const pid of processes()) {
+      const mark = this.#isInside(pid) ? markIn(start(pid, 'limits', 4_096)) : undefined;
+      if (mark !== undefined) marks.add(mark);
+      yield;
+    }
+    return marks;
+  }
+
   *#find(socket: Socket): Generator<undefined, Owner | undefined> {
     const inode = (yield* this.#inodes([socket]))?.get(socket);
     if (inode === undefined) return undefined;

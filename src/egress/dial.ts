@@ -1,11 +1,11 @@
 import type { LookupAddress } from 'node:dns';
 import { connect, isIP, type Socket } from 'node:net';
-import { networkInterfaces } from 'node:os';
 import type { BlockReason, Destination, EgressRules } from '../core/egress.ts';
-import type { CallSlots } from '../lib/call-slots.ts';
-import { type AddressClass, addressClass, addressSet, isPrivateAllowed } from './addresses.ts';
+import { type AddressClass, addressClass, isPrivateAllowed } from './addresses.ts';
+import { ownAddresses } from './own-addresses.ts';
 import { type Refusal, refusal } from './refusal.ts';
-import { type Lookup, Resolver } from './resolver.ts';
+import { Resolver, type SessionLookups } from './resolver.ts';
+import type { Lookup } from './system-lookup.ts';
 
 export interface DialerOptions {
   /** Asks the resolver of this machine, unless a test answers. */
@@ -21,8 +21,8 @@ export interface DialParts {
   rules: EgressRules;
   /** Its client has left. */
   signal: AbortSignal;
-  /** The turns of its sandbox at the resolver. */
-  lookups: CallSlots;
+  /** Those of its sandbox. */
+  lookups: SessionLookups;
 }
 
 const reasons: Record<Exclude<AddressClass, 'public'>, BlockReason> = {
@@ -74,12 +74,12 @@ export class Dialer {
   async dial(destination: Destination, { rules, signal, lookups }: DialParts): Promise<Socket | Refusal> {
     const { host } = destination;
     const family = isIP(host);
-    const addresses = family === 0 ? await this.#resolver.addressesOf(host, lookups) : [{ address: host, family }];
+    const addresses = family === 0 ? await this.#resolver.addressesOf(host, lookups, signal) : [{ address: host, family }];
+    if (signal.aborted) return refusal('unreachable', destination);
     if (addresses.length === 0) return refusal('unresolved', destination);
     const refusals = new Map(addresses.map(({ address }) => [address, this.addressRefusal(address, destination, rules)]));
     const checked = addresses.filter(({ address }) => refusals.get(address) === undefined);
     if (checked.length === 0) return worst([...refusals.values()]) ?? refusal('unresolved', destination);
-    if (signal.aborted) return refusal('unreachable', destination);
     return (await this.#connect(destination, checked.slice(0, maxAddresses), signal)) ?? refusal('unreachable', destination);
   }
 
@@ -119,17 +119,4 @@ function worst(refusals: readonly (Refusal | undefined)[]): Refusal | undefined 
 /** By the tables of addresses and by the addresses of this machine. */
 export function classifyHere(address: string): AddressClass {
   return addressClass(address, ownAddresses());
-}
-
-/** With hundreds of interfaces, as beside many containers, reading them takes more than a millisecond. A new address counts after this time. */
-const ownAddressesMs = 1_000;
-let known: { addresses: ReadonlySet<string>; readAt: number } | undefined;
-
-function ownAddresses(): ReadonlySet<string> {
-  const now = performance.now();
-  if (known === undefined || now - known.readAt >= ownAddressesMs) {
-    const addresses = Object.values(networkInterfaces()).flatMap((all) => all?.map((one) => one.address) ?? []);
-    known = { addresses: addressSet(addresses), readAt: now };
-  }
-  return known.addresses;
 }

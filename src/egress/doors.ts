@@ -60,6 +60,11 @@ export function serveDoors(port: MessagePort, firstRules: EgressRules, makeSessi
       case 'report':
         await doors.get(request.door)?.report();
         return undefined;
+      case 'look': {
+        const marks = await doors.get(request.door)?.liveMarks();
+        if (marks) notify({ kind: 'live', door: request.door, marks });
+        return undefined;
+      }
       case 'reply':
         doors.get(request.door)?.reply(request.question, request.reply);
         return undefined;

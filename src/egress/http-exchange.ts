@@ -1,7 +1,7 @@
 import { type ClientRequest, request as httpRequest, type IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Connection } from './connection.ts';
-import { endToEnd, hasBody, isPlainlyFramed } from './http-headers.ts';
+import { endToEnd, hasBody, headersWithout, isPlainlyFramed } from './http-headers.ts';
 import type { Transit } from './transit.ts';
 import { carryBothWays, type Route } from './tunnel.ts';
 
@@ -132,7 +132,14 @@ async function forwardAnswer(
   incoming.on('error', () => undefined);
   const reason = incoming.statusMessage ?? '';
   const scrubbedReason = transit ? (transit.incomingHeaders([reason])[0] ?? '') : reason;
-  response.writeHead(incoming.statusCode ?? 502, scrubbedReason, endToEnd(incoming, answer.headers));
+  try {
+    response.writeHead(incoming.statusCode ?? 502, scrubbedReason, answerHeaders(incoming, request, answer.headers));
+  } catch {
+    // A status or a header that cannot be sent.
+    incoming.destroy();
+    answer.body.destroy();
+    return false;
+  }
   const sent = new Promise((resolve) => response.once('finish', resolve).once('close', resolve));
   incoming.once('end', () => {
     if (response.chunkedEncoding) response.addTrailers(trailersOf(incoming, transit));
@@ -143,9 +150,17 @@ async function forwardAnswer(
   });
   // What cannot be decoded is no answer: the client must not take a part for the whole.
   answer.body.once('error', () => response.destroy());
+  response.once('close', () => answer.body.destroy());
   answer.body.pipe(response);
   await sent;
   return true;
+}
+
+/** Trailers are announced only where they can follow: Node refuses the header otherwise. */
+function answerHeaders(incoming: IncomingMessage, request: IncomingMessage, raw: readonly string[]): string[] {
+  const isChunked = incoming.headers['transfer-encoding'] !== undefined && request.httpVersion === '1.1' && request.method !== 'HEAD';
+  const kept = endToEnd(incoming, raw);
+  return isChunked ? kept : headersWithout(kept, ['trailer']);
 }
 
 function trailersOf(incoming: IncomingMessage, transit: Transit | undefined): [string, string][] {

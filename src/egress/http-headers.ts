@@ -57,6 +57,11 @@ export function isPlainlyFramed({ headers }: IncomingMessage): boolean {
   return (headers['transfer-encoding'] ?? 'chunked').toLowerCase() === 'chunked';
 }
 
+/** Names and values in turn, without those of these names in lower case. */
+export function headersWithout(raw: readonly string[], names: readonly string[]): string[] {
+  return pairs(raw).flatMap(([name, value]) => (names.includes(name.toLowerCase()) ? [] : [name, value]));
+}
+
 function pairs(raw: readonly string[]): [string, string][] {
   const found: [string, string][] = [];
   for (let at = 0; at + 1 < raw.length; at += 2) found.push([raw[at] ?? '', raw[at + 1] ?? '']);

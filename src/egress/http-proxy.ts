@@ -22,8 +22,8 @@ export interface HttpProxyParts {
   /** Opens the tunnel that CONNECT asks for. */
   openTunnel(connection: Connection, host: string, port: number): Promise<void>;
   onRefused(destination: Destination, reason: BlockReason): void;
-  /** The names of the secrets that a request has. */
-  onSecretsSent(destination: Destination, names: readonly string[]): void;
+  /** The names of the secrets that a request has, and of those whose placeholders it has. */
+  onSecrets(destination: Destination, secrets: readonly string[], placeholders: readonly string[]): void;
 }
 
 const httpPort = 80;
@@ -233,7 +233,7 @@ export class HttpProxy {
     const route = takeReady(visit) ?? (await this.#parts.reach(connection, target.host, target.port, isSecure));
     if (isRefusal(route)) return route;
     const { destination, upstream } = route;
-    const outgoing = this.#outgoingOf(request, route, target.path);
+    const outgoing = this.#outgoingOf(request, route, target.path, isSecure);
     if (isRefusal(outgoing)) {
       upstream.destroy();
       this.#parts.onRefused(destination, outgoing.reason);
@@ -247,12 +247,13 @@ export class HttpProxy {
   }
 
   /** A request as its host gets it, or why it is not sent. */
-  #outgoingOf(request: IncomingMessage, { destination, transit }: Route, path: string): Outgoing | Refusal {
-    const headers = forwardedHeaders(request, destination, transit ? httpsPort : httpPort);
+  #outgoingOf(request: IncomingMessage, { destination, transit }: Route, path: string, isSecure: boolean): Outgoing | Refusal {
+    const headers = forwardedHeaders(request, destination, isSecure ? httpsPort : httpPort);
     if (!transit) return { headers, path };
     const injection = transit.outgoing(headers, path);
     if ('refused' in injection) return refusal('wrong-credential', destination);
-    if (injection.used.length > 0) this.#parts.onSecretsSent(destination, injection.used);
+    const { used, carried = [] } = injection;
+    if (used.length > 0 || carried.length > 0) this.#parts.onSecrets(destination, used, carried);
     return injection.request;
   }
 

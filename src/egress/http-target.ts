@@ -41,6 +41,7 @@ export function proxyTarget({ url = '' }: IncomingMessage): Target | Refusal {
 /** The target of a request on a connection that leads to `fixed`. */
 export function fixedTarget(request: IncomingMessage, fixed: Destination): Target | Refusal {
   const { url = '', method } = request;
+  if (url.includes('#')) return malformed('The target of a request has no fragment.');
   if (url.startsWith('/') || (url === '*' && method === 'OPTIONS')) return { ...fixed, path: url };
   const target = proxyTarget(request);
   if ('reason' in target) return target;

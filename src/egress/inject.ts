@@ -10,6 +10,7 @@ export interface OutgoingRequest {
   path: string;
 }
 
+/** With the names of the secrets that were put in. */
 export type Injection = { request: OutgoingRequest; used: readonly string[] } | { refused: string };
 
 /**
@@ -18,10 +19,11 @@ export type Injection = { request: OutgoingRequest; used: readonly string[] } | 
  * hosts repeat them.
  */
 export function inject(request: OutgoingRequest, here: readonly BoundSecret[], all: readonly BoundSecret[]): Injection {
-  const foreign = all.find((secret) => !here.some(({ name }) => name === secret.name) && mentions(request, secret));
-  if (foreign) return { refused: `${foreign.name} is not for this host` };
-  const stranger = here.some(({ exclusive }) => exclusive) ? otherCredential(request, here) : undefined;
-  if (stranger !== undefined) return { refused: `this host takes only its own secret, and ${stranger} has another credential` };
+  const foreign = all.filter((secret) => !here.some(({ name }) => name === secret.name));
+  const [carried] = placeholdersIn(request, foreign);
+  if (carried !== undefined) return { refused: `${carried} is not for this host` };
+  const refusal = refusalFor(request, here);
+  if (refusal) return refusal;
   const used = new Set<string>();
   const replaced = (text: string, secret: BoundSecret, value = secret.value): string => {
     if (!text.includes(secret.placeholder)) return text;
@@ -48,36 +50,92 @@ export function inject(request: OutgoingRequest, here: readonly BoundSecret[], a
   return { request: { headers, path: queries.length > 0 ? `${newPath}?${newQuery}` : newPath }, used: [...used] };
 }
 
-/** Applies a change to the user and password of an `Authorization: Basic`. */
-function inBasic(name: string, text: string, change: (inner: string) => string): string {
+/** The names of the secrets whose placeholders a request has. */
+export function placeholdersIn(request: OutgoingRequest, secrets: readonly BoundSecret[]): string[] {
+  return secrets.filter((secret) => mentions(request, secret)).map(({ name }) => name);
+}
+
+/** The user and password of an `Authorization: Basic`, with a colon between them. */
+function basicText(name: string, text: string): string | undefined {
   const [, encoded] = (name === 'authorization' && /^basic\s+([A-Za-z0-9+/]+={0,2})\s*$/i.exec(text)) || [];
-  if (encoded === undefined) return text;
-  const inner = Buffer.from(encoded, 'base64').toString('latin1');
-  const changed = change(inner);
-  return changed === inner ? text : `Basic ${Buffer.from(changed, 'latin1').toString('base64')}`;
+  return encoded === undefined ? undefined : Buffer.from(encoded, 'base64').toString('latin1');
+}
+
+function inBasic(name: string, text: string, change: (inner: string) => string): string {
+  const inner = basicText(name, text);
+  const changed = inner === undefined ? inner : change(inner);
+  return changed === undefined || changed === inner ? text : `Basic ${Buffer.from(changed, 'latin1').toString('base64')}`;
 }
 
 function mentions(request: OutgoingRequest, { placeholder }: BoundSecret): boolean {
-  const texts = pairs(request.headers).flatMap(([name, text]) => {
-    let inner = '';
-    inBasic(name, text, (decoded) => {
-      inner = decoded;
-      return decoded;
-    });
-    return [name, text, inner];
-  });
+  const texts = pairs(request.headers).flatMap(([name, text]) => [name, text, basicText(name, text) ?? '']);
   return [request.path, ...texts].some((text) => text.includes(placeholder));
 }
 
-/** Where a request has a credential that is no placeholder of this host. */
-function otherCredential(request: OutgoingRequest, here: readonly BoundSecret[]): string | undefined {
-  const names = new Set([...credentialHeaders, ...here.flatMap(({ headers }) => headers)]);
-  const isOwn = (single: OutgoingRequest): boolean => here.some((secret) => mentions(single, secret));
-  const header = pairs(request.headers).find(([name, text]) => names.has(name) && !isOwn({ headers: [name, text], path: '' }));
+/** Why a request is not sent to a host of these secrets; undefined when it is, or none of them is exclusive. */
+export function refusalFor(request: OutgoingRequest, here: readonly BoundSecret[]): { refused: string } | undefined {
+  const place = here.some(({ exclusive }) => exclusive) ? otherCredential(request, here) : undefined;
+  return place === undefined ? undefined : { refused: `this host takes only its own secret, and ${place} has another credential` };
+}
+
+/** Where a request has a credential that is not exactly a placeholder of this host. Bodies are not looked at. */
+function otherCredential({ headers, path: url }: OutgoingRequest, here: readonly BoundSecret[]): string | undefined {
+  const placeholders = here.map(({ placeholder }) => placeholder);
+  const isOwn = (text: string): boolean => placeholders.includes(text);
+  const names = new Set([...credentialHeaders, ...here.flatMap((secret) => secret.headers)]);
+  const isCredential = (name: string): boolean => names.has(name) || isCredentialHeader(name);
+  const header = pairs(headers).find(([name, text]) => isCredential(name) && !credentialsIn(name, text).every(isOwn));
   if (header) return `the header ${header[0]}`;
-  const parameters = new URLSearchParams(request.path.split('?').slice(1).join('?'));
-  const parameter = [...parameters].find(([name, value]) => credentialLike.test(name) && !isOwn({ headers: [], path: value }));
-  return parameter && 'the query';
+  const [path = '', ...queries] = url.split('?');
+  const inPath = here.filter((secret) => secret.exclusive && secret.path);
+  if (inPath.length > 0 && (isAmbiguous(path) || !inPath.every(({ placeholder }) => path.includes(placeholder)))) return 'the path';
+  // Some hosts separate parameters by other signs, and take those of a path.
+  const parameters = [...path.split(';').slice(1), queries.join('&').replaceAll(';', '&')].flatMap((text) => [
+    ...new URLSearchParams(text),
+  ]);
+  return parameters.some(([name, value]) => isCredentialName(name) && !isOwn(value)) ? 'the query' : undefined;
+}
+
+/** A path that its host may read as another one. */
+function isAmbiguous(path: string): boolean {
+  return /[#;\\]|(?:^|\/)(?:\.|%2e){1,2}(?:\/|$)/i.test(path);
+}
+
+/** A signature, as that of a signed URL, stands for an account too. */
+const otherCredentialNames = /(?:^|[-_.])(?:sig|signature|jwt|assertion|hmac|bearer|dpop|pat|pwd|pass|sid)(?:$|[-_.\d])/i;
+
+function isCredentialName(name: string): boolean {
+  return credentialLike.test(name.replaceAll(/author(?!iz)|keyword/gi, '')) || otherCredentialNames.test(name);
+}
+
+/** Keys of the handshake of a WebSocket, and those that mark a repeated request, say nothing about an account; its protocols may. */
+function isCredentialHeader(name: string): boolean {
+  return name === 'sec-websocket-protocol' || (isCredentialName(name) && !/^sec-|idempotency-key$/.test(name));
+}
+
+/** What looks like a token, and not like the name of a protocol or a person. */
+const tokenLike = /^[\w-]{24,}$/;
+
+/** Every credential in a header: all cookies, those of `Basic`, the word after the scheme, or all of it. */
+function credentialsIn(name: string, text: string): string[] {
+  if (name === 'cookie') {
+    const cookies = text.split(';').filter((cookie) => cookie.trim() !== '');
+    return cookies.map((cookie) => cookie.slice(cookie.indexOf('=') + 1).trim());
+  }
+  // Some clients put their token into the name of a protocol, after a dot.
+  if (name === 'sec-websocket-protocol')
+    return text
+      .split(/[,.]/)
+      .map((part) => part.trim())
+      .filter((part) => tokenLike.test(part));
+  if (name !== 'authorization') return [text.trim()];
+  const inner = basicText(name, text);
+  if (inner === undefined) return [text.trim().replace(/^[A-Za-z][\w-]*\s+/, '')];
+  const colon = inner.indexOf(':');
+  const [user, password] = colon === -1 ? [inner, ''] : [inner.slice(0, colon), inner.slice(colon + 1)];
+  // A token may also be the user, with no password or beside one.
+  if (password === '') return [user];
+  return tokenLike.test(user) ? [user, password] : [password];
 }
 
 /** Names in lower case. */

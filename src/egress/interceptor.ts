@@ -6,6 +6,7 @@ import { settlesWithin } from '../lib/deadline.ts';
 import { isFor } from './bound-secret.ts';
 import { HostCertificates } from './certificates.ts';
 import { type Refusal, refusal } from './refusal.ts';
+import { Scrubber } from './scrubber.ts';
 import { Transit } from './transit.ts';
 import { trustedRoots } from './trust-files.ts';
 
@@ -24,6 +25,8 @@ export class Interceptor {
   /** By host, with the time when each was made. */
   readonly #contexts = new Map<string, { context: SecureContext; madeAt: number }>();
   #trust: SecureContext | undefined;
+  /** By host. */
+  readonly #scrubbers = new WeakMap<Vault, Map<string, Scrubber>>();
 
   /** `roots`: the authorities that hosts are verified by, unless a test has its own. */
   constructor(roots = trustedRoots) {
@@ -35,9 +38,21 @@ export class Interceptor {
     return vault?.secrets.filter((secret) => isFor(secret, destination)) ?? [];
   }
 
-  /** For the requests to one destination. */
-  transitFor(rules: EgressRules, destination: Destination): Transit {
-    return new Transit(this.secretsFor(rules, destination), rules.vault?.secrets ?? []);
+  /** For the requests to one destination. Undefined without secrets. Security: values are put in over verified TLS alone. */
+  transitFor({ vault }: EgressRules, destination: Destination, isSecure: boolean): Transit | undefined {
+    if (!vault) return undefined;
+    const { secrets: all } = vault;
+    const bound = isSecure ? all.filter((secret) => isFor(secret, destination)) : undefined;
+    // Security: at any of its ports, because a value that went to one of them may come back from another.
+    const ofHost = all.filter(({ destinations }) => destinations.some(({ host }) => host === destination.host));
+    return new Transit({ bound, ofHost, all, scrubber: this.#scrubberFor(vault, destination.host, ofHost) });
+  }
+
+  #scrubberFor(vault: Vault, host: string, secrets: readonly BoundSecret[]): Scrubber | undefined {
+    const known = this.#scrubbers.get(vault) ?? new Map<string, Scrubber>();
+    this.#scrubbers.set(vault, known);
+    if (secrets.length > 0 && !known.has(host)) known.set(host, new Scrubber(secrets));
+    return known.get(host);
   }
 
   /** Ends the TLS of a client that has named this host. Undefined when the handshake fails. */

@@ -32,6 +32,8 @@ export type Request =
   | { kind: 'rules'; rules: EgressRules }
   /** Every connection of the door that was blocked or allowed before is reported before the answer. */
   | { kind: 'report'; door: number }
+  /** The marks of the commands that have processes inside are told before the answer, if they can be found out. */
+  | { kind: 'look'; door: number }
   /** The reply to a question of the door. */
   | { kind: 'reply'; door: number; question: number; reply: Reply }
   | { kind: 'stop' };
@@ -60,5 +62,6 @@ export type Notice =
   /** The helper of this door was started, or will never be. */
   | { kind: 'started'; door: number }
   | { kind: 'connections'; door: number; blocked: readonly BlockedConnection[]; allowed: readonly AllowedConnection[] }
+  | { kind: 'live'; door: number; marks: ReadonlySet<string> }
   | ({ door: number } & LineNotice)
   | { kind: 'lost'; door: number; reason: string };

@@ -1,65 +1,81 @@
-import { promises as dns, type LookupAddress } from 'node:dns';
+import type { LookupAddress } from 'node:dns';
+import { BoundedMap } from '../lib/bounded-map.ts';
 import { CallSlots } from '../lib/call-slots.ts';
+import { abortAfter, within } from '../lib/deadline.ts';
+import { type Lookup, systemLookup } from './system-lookup.ts';
 
-export type Lookup = (host: string) => Promise<readonly LookupAddress[]>;
-
-/** A look-up takes a thread of Node's pool, which has four. */
+/** Of one sandbox: a name that is not answered does not delay the next one. */
 const maxLookups = 2;
+/** Reached when the names of 64 sandboxes are not answered. Name servers have limits too: dnsmasq takes 150 queries. */
+const maxLookupsInAll = 128;
+const deadlineMs = 5_000;
 const keptMs = 30_000;
 const keptFailureMs = 5_000;
 const maxKept = 1_000;
 
 interface Kept {
+  /** Never rejects. */
   addresses: Promise<readonly LookupAddress[]>;
   until: number;
+  /** Connections that wait for the answer. */
+  waiting: number;
+  /** Ends the look-up. */
+  end: AbortController;
 }
 
-/** The addresses of hosts, from the resolver of the gateway's machine. Asks for one host once at a time, and keeps answers for a while. */
+/**
+ * The look-ups of one sandbox, and the answers it got. Security: no other sandbox is given them, or the time that an
+ * answer takes would tell it what this one reaches.
+ */
+export class SessionLookups {
+  readonly turns = new CallSlots(maxLookups);
+  readonly kept = new BoundedMap<string, Kept>(maxKept);
+}
+
+/**
+ * The addresses of hosts, as the gateway's machine finds them. Asks for one host of a sandbox once at a time, and keeps
+ * answers for a while.
+ */
 export class Resolver {
   readonly #lookup: Lookup;
-  readonly #slots = new CallSlots(maxLookups);
-  /** In the order in which they were asked for. */
-  readonly #kept = new Map<string, Kept>();
+  readonly #slots = new CallSlots(maxLookupsInAll);
 
-  constructor(lookup: Lookup = async (host) => await dns.lookup(host, { all: true, order: 'verbatim' })) {
+  constructor(lookup: Lookup = systemLookup()) {
     this.#lookup = lookup;
   }
 
-  /**
-   * No addresses: the host has none, or the resolver does not say. Never rejects. `turns` are those of one sandbox, so that the look-ups of another
-   * sandbox do not wait behind all of its own.
-   */
-  async addressesOf(host: string, turns: CallSlots): Promise<readonly LookupAddress[]> {
-    const inTurn = async () => await this.#slots.run(async () => await (this.#known(host) ?? this.#ask(host)));
-    return await (this.#known(host) ?? turns.run(async () => await (this.#known(host) ?? inTurn())));
-  }
-
-  #known(host: string): Promise<readonly LookupAddress[]> | undefined {
-    const kept = this.#kept.get(host);
-    return kept && kept.until > Date.now() ? kept.addresses : undefined;
-  }
-
-  async #ask(host: string): Promise<readonly LookupAddress[]> {
-    // While it is asked for, it does not become too old.
-    const entry: Kept = { addresses: this.#answer(host), until: Number.POSITIVE_INFINITY };
-    this.#keep(host, entry);
-    const addresses = await entry.addresses;
-    entry.until = Date.now() + (addresses.length > 0 ? keptMs : keptFailureMs);
+  /** No addresses: the host has none, no name server answers in time, or the connection is gone. Never rejects. */
+  async addressesOf(host: string, lookups: SessionLookups, gone: AbortSignal): Promise<readonly LookupAddress[]> {
+    if (gone.aborted) return [];
+    const known = lookups.kept.get(host);
+    const entry = known && known.until > Date.now() ? known : this.#begin(host, lookups);
+    entry.waiting += 1;
+    const addresses = await within({ signal: gone }, entry.addresses, () => []);
+    entry.waiting -= 1;
+    if (gone.aborted && entry.waiting === 0 && entry.until === Number.POSITIVE_INFINITY) {
+      entry.end.abort();
+      if (lookups.kept.get(host) === entry) lookups.kept.delete(host);
+    }
     return addresses;
   }
 
-  async #answer(host: string): Promise<readonly LookupAddress[]> {
+  #begin(host: string, lookups: SessionLookups): Kept {
+    const end = new AbortController();
+    // While it is asked for, it does not become too old.
+    const entry: Kept = { addresses: this.#ask(host, lookups, end.signal), until: Number.POSITIVE_INFINITY, waiting: 0, end };
+    lookups.kept.set(host, entry);
+    void entry.addresses.then(({ length }) => {
+      entry.until = Date.now() + (length > 0 ? keptMs : keptFailureMs);
+    });
+    return entry;
+  }
+
+  async #ask(host: string, { turns }: SessionLookups, signal: AbortSignal): Promise<readonly LookupAddress[]> {
+    const look = async () => await abortAfter({ ms: deadlineMs, signal }, async (late) => await this.#lookup(host, late));
     try {
-      return await this.#lookup(host);
+      return await turns.run(async () => await this.#slots.run(look, signal), signal);
     } catch {
       return [];
     }
-  }
-
-  #keep(host: string, entry: Kept): void {
-    this.#kept.delete(host);
-    this.#kept.set(host, entry);
-    const [oldest] = this.#kept.keys();
-    if (this.#kept.size > maxKept && oldest !== undefined) this.#kept.delete(oldest);
   }
 }

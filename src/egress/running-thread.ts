@@ -73,7 +73,7 @@ export class RunningThread {
       lost: Promise.withResolvers(),
       blocked: new ConnectionJournal(() => new BlockedList()),
       allowed: new ConnectionJournal(() => new AllowedList()),
-      commands: new FollowedCommands(),
+      commands: new FollowedCommands(() => void this.#ask({ kind: 'look', door: number }).catch(() => undefined)),
     };
     this.#doors.set(number, door);
     let closing: Promise<void> | undefined;
@@ -127,7 +127,8 @@ export class RunningThread {
       const reported = this.#ask({ kind: 'report', door: number }).catch(() => undefined);
       await settlesWithin(reportMs, reported);
       // The others began before, and only ended meanwhile.
-      return { blocked: blocked(), allowed: allowed().filter(({ count }) => count > 0) };
+      const isOfNow = ({ count, secrets, placeholders }: AllowedConnection): boolean => count + secrets.length + placeholders.length > 0;
+      return { blocked: blocked(), allowed: allowed().filter(isOfNow) };
     };
   }
 
@@ -162,7 +163,8 @@ export class RunningThread {
     else if (notice.kind === 'connections') {
       door.blocked.add(notice.blocked);
       door.allowed.add(notice.allowed);
-    } else if (notice.kind === 'question') void this.#reply(door, notice);
+    } else if (notice.kind === 'live') door.commands.keepLive(notice.marks);
+    else if (notice.kind === 'question') void this.#reply(door, notice);
     else if (notice.kind === 'left') door.commands.left(notice.question);
     else {
       door.commands.close();

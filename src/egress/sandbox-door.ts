@@ -65,6 +65,7 @@ export class SandboxDoor {
   readonly #blocked = new BlockedList();
   readonly #allowed = new AllowedList();
   readonly #questions: DoorQuestions;
+  readonly #owners: ConnectionOwners;
   /** As /proc names it. */
   #namespace: string | undefined;
   #reportTimer: NodeJS.Timeout | undefined;
@@ -73,6 +74,7 @@ export class SandboxDoor {
   constructor(parts: DoorParts) {
     this.#parts = parts;
     this.#questions = new DoorQuestions(parts.onQuestion);
+    this.#owners = new ConnectionOwners(() => this.#namespace);
     this.#session = parts.makeSession({
       rules: parts.rules,
       onBlocked: ({ host, port }, reason, by) => {
@@ -83,7 +85,7 @@ export class SandboxDoor {
         this.#allowed.add(connection);
         this.#reportSoon();
       },
-      asking: { line: this.#questions, owners: new ConnectionOwners(() => this.#namespace) },
+      asking: { line: this.#questions, owners: this.#owners },
     });
   }
 
@@ -114,6 +116,11 @@ export class SandboxDoor {
 
   reply(question: number, reply: Reply): void {
     this.#questions.take(question, reply);
+  }
+
+  /** As `ConnectionOwners.liveMarks`. */
+  async liveMarks(): Promise<ReadonlySet<string> | undefined> {
+    return await this.#owners.liveMarks();
   }
 
   /** Tells what was not told yet. */

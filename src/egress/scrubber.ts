@@ -1,121 +1,89 @@
-/** A text that must not come back into a sandbox, and the one of the same length that stands for it. */
-interface Replacement {
-  needle: Buffer;
-  substitute: Buffer;
-}
-
-export interface Scrubbed {
-  value: string;
-  placeholder: string;
-}
-
-/** Shorter parts of an encoded value are not looked for: ordinary text contains them. */
-const minNeedle = 8;
+import type { Needle } from './needle-finder.ts';
+import { Readings, type Scrubbed, Spellings } from './readings.ts';
 
 /**
- * Everything of some values that an answer may contain: as they are, in JSON, in URLs, in hexadecimal, and in base64 at each alignment. Best effort:
- * a host that spells a value in another way gives it away.
+ * Takes values out of answers: as they are, in UTF-16, in JSON, URLs and HTML, in hexadecimal and in base64. Best effort: a host that spells a value in
+ * another way gives it away.
  */
 export class Scrubber {
-  readonly #replacements: readonly Replacement[];
+  readonly #spellings: Spellings;
 
   constructor(secrets: readonly Scrubbed[]) {
-    const found = secrets.flatMap(replacementsFor);
-    const byText = new Map(found.map((replacement) => [replacement.needle.toString('latin1'), replacement]));
-    // The longest first: of two that begin at one place it hides more.
-    this.#replacements = [...byText.values()].sort((a, b) => b.needle.length - a.needle.length);
+    this.#spellings = new Spellings(secrets);
   }
 
-  text(text: string): string {
+  /** Whole texts, such as those of headers. */
+  texts(texts: readonly string[]): string[] {
     const stream = this.begin();
-    return Buffer.concat([stream.push(Buffer.from(text, 'latin1')), stream.end()]).toString('latin1');
+    return texts.map((text) => Buffer.concat([stream.push(Buffer.from(text, 'latin1')), stream.end()]).toString('latin1'));
   }
 
   begin(): ScrubStream {
-    return new ScrubStream(this.#replacements);
+    return new ScrubStream(this.#spellings);
   }
 }
 
-/** Bytes that come in pieces, cut anywhere. As many come out as go in. */
-class ScrubStream {
-  readonly #replacements: readonly Replacement[];
-  readonly #longest: number;
-  readonly #firstBytes = new Set<number>();
+/**
+ * Bytes that come in pieces, cut anywhere. As many come out as go in. Security: a program inside may choose what a host sends, and sees in which
+ * pieces it arrives. So what passes, and when, does not depend on a value: a fixed number of bytes is held back until more come or the host is
+ * silent. Only 8 characters in a row that cannot be guessed make a difference: then as many as the value has stay, or are masked at the end, whether
+ * or not they are those of the value; only a whole value is replaced.
+ */
+export class ScrubStream {
+  readonly #heldBytes: number;
+  readonly #readings: Readings;
   #held: Buffer = Buffer.alloc(0);
+  /** The place of the first held byte. */
+  #from = 0;
 
-  constructor(replacements: readonly Replacement[]) {
-    this.#replacements = replacements;
-    this.#longest = replacements[0]?.needle.length ?? 0;
-    for (const { needle } of replacements) this.#firstBytes.add(needle[0] ?? 0);
+  constructor(spellings: Spellings) {
+    this.#heldBytes = Math.max(0, spellings.maxBytes - 1);
+    this.#readings = new Readings(spellings, (needle, from, to) => this.#replace(needle, from, to));
   }
 
-  /** The bytes that cannot be the beginning of a value any more. */
   push(piece: Buffer): Buffer {
-    const bytes = this.#held.length === 0 ? piece : Buffer.concat([this.#held, piece]);
-    const clean = this.#replaced(bytes);
-    const end = this.#openFrom(clean);
-    // A copy: the piece may be a part of a large buffer that is used again.
-    this.#held = Buffer.from(clean.subarray(end));
-    return clean.subarray(0, end);
+    const next = this.#from + this.#held.length;
+    // A copy: the piece belongs to the caller.
+    this.#held = Buffer.concat([this.#held, piece]);
+    this.#readings.read(piece, next);
+    return this.#release(this.#held.length - this.#heldBytes);
   }
 
+  /** The host has been silent for a while: a client may be waiting for what is held back. */
+  pause(): Buffer {
+    return this.#release(this.#held.length);
+  }
+
+  /** No more comes. */
   end(): Buffer {
-    const rest = this.#held;
-    this.#held = Buffer.alloc(0);
+    this.#readings.end();
+    const rest = this.cut();
+    this.#readings.interrupt(this.#from);
     return rest;
   }
 
-  #replaced(bytes: Buffer): Buffer {
-    let clean = bytes;
-    for (const { needle, substitute } of this.#replacements) {
-      for (let at = clean.indexOf(needle); at !== -1; at = clean.indexOf(needle, at + needle.length)) {
-        // Not in place: the bytes belong to the caller.
-        if (clean === bytes) clean = Buffer.from(bytes);
-        substitute.copy(clean, at);
-      }
-    }
-    return clean;
+  /** The client needs all that came so far. The beginning of a value is masked; if it goes on after all, so is the rest. */
+  cut(): Buffer {
+    const open = Math.max(0, this.#readings.openFrom - this.#from);
+    const rest = this.#held;
+    if (open < rest.length) rest.fill('*', open);
+    this.#held = Buffer.alloc(0);
+    this.#from += rest.length;
+    return rest;
   }
 
-  /** Where the longest end begins that may be the beginning of a value. */
-  #openFrom(bytes: Buffer): number {
-    for (let at = Math.max(0, bytes.length - this.#longest + 1); at < bytes.length; at++) {
-      if (!this.#firstBytes.has(bytes[at] ?? 0)) continue;
-      const length = bytes.length - at;
-      if (this.#replacements.some(({ needle }) => needle.length > length && bytes.compare(needle, 0, length, at) === 0)) return at;
-    }
-    return bytes.length;
+  #release(count: number): Buffer {
+    const free = Math.max(0, Math.min(count, this.#readings.openFrom - this.#from));
+    const released = this.#held.subarray(0, free);
+    // A copy, which does not keep the rest of the piece in memory.
+    this.#held = Buffer.from(this.#held.subarray(free));
+    this.#from += free;
+    return released;
   }
-}
 
-function replacementsFor({ value, placeholder }: Scrubbed): Replacement[] {
-  const bytes = Buffer.from(value);
-  const hexadecimal = bytes.toString('hex');
-  const inUrl = encodeURIComponent(value);
-  const texts = new Set([
-    value,
-    inUrl,
-    inUrl.replaceAll(/%../g, (code) => code.toLowerCase()),
-    JSON.stringify(value).slice(1, -1),
-    hexadecimal,
-    hexadecimal.toUpperCase(),
-    ...base64Parts(bytes),
-  ]);
-  return [...texts].map((text) => {
-    const needle = Buffer.from(text);
-    const isSameLength = needle.length === placeholder.length;
-    return { needle, substitute: isSameLength ? Buffer.from(placeholder) : Buffer.alloc(needle.length, '*') };
-  });
-}
-
-/** The part of the value in base64 that does not depend on the bytes before and after it, at each of three alignments. */
-function base64Parts(bytes: Buffer): string[] {
-  return [0, 1, 2].flatMap((before) => {
-    const encoded = Buffer.concat([Buffer.alloc(before), bytes])
-      .toString('base64')
-      .replace(/=+$/, '');
-    const isWhole = (bytes.length + before) % 3 === 0;
-    const part = encoded.slice([0, 2, 3][before], isWhole ? undefined : -1);
-    return part.length < minNeedle ? [] : [part, part.replaceAll('+', '-').replaceAll('/', '_')];
-  });
+  #replace({ placeholder }: Needle, from: number, to: number): void {
+    const substitute = to - from === placeholder.length ? placeholder : '*'.repeat(to - from);
+    const passed = Math.max(0, this.#from - from);
+    this.#held.write(substitute.slice(passed), from + passed - this.#from, 'latin1');
+  }
 }

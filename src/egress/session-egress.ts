@@ -1,6 +1,5 @@
 import { isIP, Socket } from 'node:net';
 import type { AllowedConnection, BlockReason, Destination, EgressRules } from '../core/egress.ts';
-import { CallSlots } from '../lib/call-slots.ts';
 import { Asking, type AskingParts, isAskable } from './asking.ts';
 import { Connection, reset } from './connection.ts';
 import type { Dialer } from './dial.ts';
@@ -11,6 +10,7 @@ import { HttpProxy, refusedText, tunnelAccepted } from './http-proxy.ts';
 import { Interceptor } from './interceptor.ts';
 import { Names } from './names.ts';
 import { isRefusal, type Refusal, refusal } from './refusal.ts';
+import { SessionLookups } from './resolver.ts';
 import { decide } from './rules.ts';
 import { readSocksRequest, socksAccepted, socksRefusal, socksVersion } from './socks.ts';
 import { beginningOf, type Route, tunnel } from './tunnel.ts';
@@ -30,7 +30,7 @@ export interface ConnectionLimits {
 export interface SessionEgressOptions {
   rules(): EgressRules;
   onBlocked(destination: Destination, reason: BlockReason, by?: string): void;
-  /** A connection was made: `count` 1. Or one has ended, or secrets were put into its requests: `count` 0. */
+  /** A connection was made: `count` 1. Or one has ended, or a request has secrets or placeholders: `count` 0. */
   onAllowed?(connection: AllowedConnection): void;
   /** Without it, what no rule allows is blocked at once. */
   asking?: Pick<AskingParts, 'line' | 'owners'> | undefined;
@@ -61,7 +61,7 @@ export class SessionEgress {
   readonly #options: SessionEgressOptions;
   readonly #limits: ConnectionLimits;
   readonly #names = new Names();
-  readonly #lookups = new CallSlots(1);
+  readonly #lookups = new SessionLookups();
   readonly #connections = new Set<Connection>();
   /** The insides of connections whose TLS is ended here. */
   readonly #intercepted = new Set<Connection>();
@@ -82,7 +82,7 @@ export class SessionEgress {
       openTunnel: async (connection, host, port) =>
         await this.#openTunnel(connection, host, port, { accepted: tunnelAccepted, refused: refusedText }),
       onRefused: (destination, reason) => options.onBlocked(destination, reason),
-      onSecretsSent: (destination, secrets) => this.#noteAllowed(destination, { secrets }),
+      onSecrets: (destination, secrets, placeholders) => this.#noteAllowed(destination, { secrets, placeholders }),
     });
     this.#asking =
       options.asking &&
@@ -221,7 +221,7 @@ export class SessionEgress {
     const secured = await this.#interceptor.connect(destination, route.upstream);
     if (isRefusal(secured)) return this.#refused(connection, destination, secured);
     connection.lead(secured);
-    return { destination, upstream: secured, transit: this.#interceptor.transitFor(this.#options.rules(), destination) };
+    return { destination, upstream: secured, transit: this.#interceptor.transitFor(this.#options.rules(), destination, true) };
   }
 
   /** The destination in its one spelling, when it is allowed. A refusal is noted. */
@@ -246,16 +246,17 @@ export class SessionEgress {
     connection.lead(upstream);
     this.#noteAllowed(destination, { count: 1 });
     upstream.once('close', () => this.#noteAllowed(destination, { bytes: upstream.bytesRead + upstream.bytesWritten }));
-    return { destination, upstream };
+    return { destination, upstream, transit: this.#interceptor.transitFor(rules(), destination, false) };
   }
 
-  /** What no rule allows was allowed by an answer. */
-  #noteAllowed(destination: Destination, part: Partial<Pick<AllowedConnection, 'count' | 'bytes' | 'secrets'>>): void {
+  /** What no rule allows was allowed by an answer. Hosts that have secrets, and placeholders on their way to others, are always noted. */
+  #noteAllowed(destination: Destination, part: Partial<AllowedConnection>): void {
     const rules = this.#options.rules();
     const decision = decide(rules, destination);
     const rule = decision.verdict === 'allowed' ? decision.rule.text : undefined;
-    if (rule === undefined || rules.notesAllowed)
-      this.#options.onAllowed?.({ ...destination, count: 0, bytes: 0, secrets: [], ...part, rule });
+    const isAboutSecrets = this.#isIntercepted(destination) || part.placeholders !== undefined;
+    if (rule === undefined || rules.notesAllowed || isAboutSecrets)
+      this.#options.onAllowed?.({ ...destination, count: 0, bytes: 0, secrets: [], placeholders: [], ...part, rule });
   }
 
   /** Notes a refusal, unless the client has left before. */

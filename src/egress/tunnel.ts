@@ -9,7 +9,7 @@ import type { Transit } from './transit.ts';
 export interface Route {
   destination: Destination;
   upstream: Socket;
-  /** Of a host that has secrets. The connection to it is TLS then. */
+  /** For the requests of a client that are read here. Undefined without secrets. */
   transit?: Transit | undefined;
 }
 
@@ -59,14 +59,22 @@ export function carryBothWays(connection: Connection, { upstream, transit }: Rou
 
 function carryBack(connection: Connection, upstream: Socket, transit?: Transit): void {
   const { socket } = connection;
+  const frames = transit?.frames();
+  frames?.on('error', () => connection.cut());
+  if (frames) socket.once('close', () => frames.destroy());
+  const last = frames ?? upstream;
   // What the host sent before it closed still has to reach the client.
-  const onClosed = (): void => (upstream.readableEnded ? socket.destroySoon() : connection.cut());
+  const onClosed = (): void => {
+    if (!upstream.readableEnded) connection.cut();
+    else if (last.readableEnded) socket.destroySoon();
+    else last.once('end', () => socket.destroySoon());
+  };
   if (upstream.destroyed) {
     onClosed();
     return;
   }
-  if (transit) upstream.pipe(transit.frames()).pipe(socket);
-  else upstream.pipe(socket);
+  if (frames) upstream.pipe(frames);
+  last.pipe(socket);
   upstream.once('close', onClosed);
 }
 

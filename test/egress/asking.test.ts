@@ -210,10 +210,12 @@ describe('connections that are allowed', () => {
     peer.socket.write('hello');
     await peer.until('hello');
     await rig.tunnel('listed.test:7');
-    expect(rig.allowed.take()).toEqual([{ host: 'asked.test', port: 7, count: 1, bytes: 0, rule: undefined, secrets: [] }]);
+    expect(rig.allowed.take()).toEqual([
+      { host: 'asked.test', port: 7, count: 1, bytes: 0, rule: undefined, secrets: [], placeholders: [] },
+    ]);
     peer.socket.end();
     const ended = await until('it has ended', () => rig.allowed.take()[0]);
-    expect(ended).toEqual({ host: 'asked.test', port: 7, count: 0, bytes: 10, rule: undefined, secrets: [] });
+    expect(ended).toEqual({ host: 'asked.test', port: 7, count: 0, bytes: 10, rule: undefined, secrets: [], placeholders: [] });
   });
 
   it('are all told with their rule when the rules say so', async () => {
@@ -225,7 +227,7 @@ describe('connections that are allowed', () => {
       await peer.until('answer');
     }
     expect(rig.allowed.take()).toEqual([
-      { host: 'a.listed.test', port: 80, count: 3, bytes: expect.any(Number), rule: '*.listed.test', secrets: [] },
+      { host: 'a.listed.test', port: 80, count: 3, bytes: expect.any(Number), rule: '*.listed.test', secrets: [], placeholders: [] },
     ]);
   });
 });

@@ -2,10 +2,9 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, Socket } from 'node:net';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { AddressClass } from '../../src/egress/addresses.ts';
-import { Dialer, type DialerOptions, type DialParts } from '../../src/egress/dial.ts';
+import { Dialer, type DialParts } from '../../src/egress/dial.ts';
 import type { Refusal } from '../../src/egress/refusal.ts';
-import { CallSlots } from '../../src/lib/call-slots.ts';
-import { until } from '../until.ts';
+import { SessionLookups } from '../../src/egress/resolver.ts';
 import { rulesOf } from './session-rig.ts';
 
 const servers: Server[] = [];
@@ -18,7 +17,7 @@ afterEach(async () => {
 
 /** Those of a sandbox of its own. */
 function partsFor(signal = new AbortController().signal): DialParts {
-  return { rules: rulesOf([]), signal, lookups: new CallSlots(1) };
+  return { rules: rulesOf([]), signal, lookups: new SessionLookups() };
 }
 
 const onLoopback = (address: string): AddressClass => (address === '127.0.0.1' ? 'public' : 'special');
@@ -104,83 +103,5 @@ describe('the class of an address', () => {
     expect(reasonFor('10.0.0.9', 'other.test', ['api.test'])).toBe('private-address');
     expect(reasonFor('10.0.0.9', 'api.test', ['10.0.0.0/24'])).toBeUndefined();
     expect(reasonFor('10.0.1.9', 'api.test', ['10.0.0.0/24'])).toBe('private-address');
-  });
-});
-
-describe('look-ups', () => {
-  const refused = (): AddressClass => 'special';
-
-  /** Look-ups that stay open until they are answered. */
-  function slowLookups() {
-    const open: { host: string; answer(addresses: string[]): void }[] = [];
-    const lookup: DialerOptions['lookup'] = async (host) =>
-      await new Promise((resolve) =>
-        open.push({ host, answer: (addresses) => resolve(addresses.map((address) => ({ address, family: 4 }))) }),
-      );
-    const dialer = new Dialer({ lookup, classify: refused });
-    const dial = async (host: string) => await reasonOrAddress(dialer.dial({ host, port: 443 }, partsFor()));
-    return { open, dial };
-  }
-
-  it('are at most two at a time', async () => {
-    const { open, dial } = slowLookups();
-    const all = Promise.all(['a.test', 'b.test', 'c.test'].map(dial));
-    await until('two look-ups are open', () => open.length === 2);
-    open[0]?.answer(['127.0.0.1']);
-    await until('the third one has begun', () => open.length === 3);
-    for (const { answer } of open) answer(['127.0.0.1']);
-    expect(await all).toEqual(Array(3).fill('special-address'));
-  });
-
-  it('of one host at the same time are one', async () => {
-    const { open, dial } = slowLookups();
-    const all = Promise.all(['a.test', 'a.test', 'a.test'].map(dial));
-    await until('a look-up is open', () => open.length > 0);
-    open[0]?.answer(['127.0.0.1']);
-    await all;
-    expect(open).toHaveLength(1);
-  });
-
-  it('are kept for 30 s, and failures for 5 s', async () => {
-    vi.useFakeTimers({ toFake: ['Date'] });
-    const lookup = vi.fn(async (host: string) => (host === 'missing.test' ? [] : [{ address: '127.0.0.1', family: 4 }]));
-    const dialer = new Dialer({ lookup, classify: refused });
-    const asked = async (host: string): Promise<number> => {
-      lookup.mockClear();
-      await dialer.dial({ host, port: 443 }, partsFor());
-      return lookup.mock.calls.length;
-    };
-    expect([await asked('a.test'), await asked('missing.test')]).toEqual([1, 1]);
-    vi.advanceTimersByTime(4_000);
-    expect([await asked('a.test'), await asked('missing.test')]).toEqual([0, 0]);
-    vi.advanceTimersByTime(2_000);
-    expect([await asked('a.test'), await asked('missing.test')]).toEqual([0, 1]);
-    vi.advanceTimersByTime(25_000);
-    expect(await asked('a.test')).toBe(1);
-  });
-
-  it('are forgotten, the oldest first, when there are too many', async () => {
-    const lookup = vi.fn(async () => [{ address: '127.0.0.1', family: 4 }]);
-    const dialer = new Dialer({ lookup, classify: refused });
-    for (let n = 0; n <= 1_000; n++) await dialer.dial({ host: `h${n}.test`, port: 443 }, partsFor());
-    lookup.mockClear();
-    await dialer.dial({ host: 'h1000.test', port: 443 }, partsFor());
-    expect(lookup).not.toHaveBeenCalled();
-    await dialer.dial({ host: 'h0.test', port: 443 }, partsFor());
-    expect(lookup).toHaveBeenCalledTimes(1);
-  });
-
-  it('of one sandbox let those of another pass', async () => {
-    const open: string[] = [];
-    const lookup: DialerOptions['lookup'] = async (host) => {
-      open.push(host);
-      return await new Promise(() => undefined);
-    };
-    const dialer = new Dialer({ lookup, classify: refused });
-    const greedy = partsFor();
-    for (let n = 0; n < 100; n++) void dialer.dial({ host: `h${n}.test`, port: 443 }, greedy);
-    void dialer.dial({ host: 'other.test', port: 443 }, partsFor());
-    await until('the other sandbox has its turn', () => open.includes('other.test'));
-    expect(open).toEqual(['h0.test', 'other.test']);
   });
 });

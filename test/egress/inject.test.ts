@@ -22,6 +22,8 @@ function listOf(headers: Record<string, string | string[]>): string[] {
   return Object.entries(headers).flatMap(([name, values]) => [values].flat().flatMap((value) => [name, value]));
 }
 
+const basic = (text: string): string => `Basic ${Buffer.from(text).toString('base64')}`;
+
 describe('a placeholder', () => {
   it('has the length of the value, its prefix, and is the same for the same name and key', () => {
     expect(github.placeholder).toMatch(/^ghp_hmtc[a-z0-9]{32}$/);
@@ -45,8 +47,7 @@ describe('inject', () => {
   });
 
   it('replaces the placeholder inside Basic', () => {
-    const basic = Buffer.from(`x-access-token:${github.placeholder}`).toString('base64');
-    expect(send({ authorization: `Basic ${basic}` })).toMatchObject({
+    expect(send({ authorization: basic(`x-access-token:${github.placeholder}`) })).toMatchObject({
       request: { headers: ['authorization', `Basic ${Buffer.from(`x-access-token:${value}`).toString('base64')}`] },
     });
   });
@@ -81,20 +82,58 @@ describe('inject', () => {
     expect(send({ authorization: github.placeholder }, '/', here)).toMatchObject({ request: { headers: ['authorization', '$&$1$$'] } });
   });
 
-  it.each([
+  it.each<[string, Record<string, string>, string]>([
     ['a header', { authorization: 'Bearer attacker' }, '/'],
     ['Basic', { authorization: `Basic ${Buffer.from('attacker:password').toString('base64')}` }, '/'],
     ['one of two headers', { authorization: `Bearer ${github.placeholder}`, cookie: 'session=attacker' }, '/'],
     ['the query', {}, '/?private_token=attacker'],
+    ['the query after a semicolon', {}, '/?a=1;access_token=attacker'],
+    ['a signed query', {}, '/?X-Amz-Signature=attacker'],
+    ['a short signature', {}, '/?sig=attacker'],
+    ['a query beside the placeholder', {}, `/?access_token=attacker${github.placeholder}`],
+    ['a name that is encoded', {}, '/?access%5Ftoken=attacker'],
+    ['a cookie beside the placeholder', { cookie: `session=attacker; x=${github.placeholder}` }, '/'],
+    ['a cookie with the placeholder in it', { cookie: `session=attacker${github.placeholder}` }, '/'],
+    ['a header with the placeholder in it', { authorization: `Bearer attacker ${github.placeholder}` }, '/'],
+    ['the password of Basic, with the placeholder in it', { authorization: basic(`attacker:pw${github.placeholder}`) }, '/'],
+    ['the password of Basic, beside the placeholder', { authorization: basic(`${github.placeholder}:attacker`) }, '/'],
+    ['the user of Basic beside the placeholder', { authorization: basic(`sk_live_attacker0123456789:${github.placeholder}`) }, '/'],
+    ['a header before the placeholder', { 'x-api-key': `attacker ${github.placeholder}` }, '/'],
+    ['the protocol of a WebSocket', { 'sec-websocket-protocol': `realtime, insecure-api-key.${'a'.repeat(30)}` }, '/'],
+    ['a parameter of the path', {}, '/me;jsessionid=attacker'],
+    ['a second query', {}, '/?a=1?access_token=attacker'],
+    ['Basic that cannot be read', { authorization: `Basic ${github.placeholder}:attacker` }, '/'],
+    ...['X-Session-Token', 'X-Access-Token', 'X-GitHub-Token', 'X-Amz-Security-Token', 'Authentication', 'X-Signature'].map(
+      (name): [string, Record<string, string>, string] => [`the header ${name}`, { [name]: 'attacker' }, '/'],
+    ),
   ])('refuses another credential in %s at a host that is exclusive', (_, headers, path) => {
     const here = [{ ...github, exclusive: true }];
-    expect(send(headers as Record<string, string>, path, here)).toMatchObject({ refused: expect.stringContaining('another credential') });
+    expect(send(headers, path, here)).toMatchObject({ refused: expect.stringContaining('another credential') });
   });
 
   it('lets requests without a credential and with its own through at a host that is exclusive', () => {
     const here = [{ ...github, exclusive: true }];
     expect(send({ accept: '*/*' }, '/?page=2', here)).toMatchObject({ used: [] });
     expect(send({ authorization: `token ${github.placeholder}` }, '/', here)).toMatchObject({ used: ['GITHUB_TOKEN'] });
+    for (const text of [`x-access-token:${github.placeholder}`, `${github.placeholder}:`])
+      expect(send({ authorization: basic(text) }, '/', here), text).toMatchObject({ used: ['GITHUB_TOKEN'] });
+    expect(send({ cookie: `a=${github.placeholder}; b=${github.placeholder};` }, '/', here)).not.toHaveProperty('refused');
+  });
+
+  it('takes names that only sound like a credential for none at a host that is exclusive', () => {
+    const here = [{ ...github, exclusive: true }];
+    const headers = { 'sec-websocket-key': 'x', 'idempotency-key': 'x', 'sec-websocket-protocol': 'graphql-transport-ws, mqtt.v1' };
+    expect(send(headers, '/commits?author=ada&keyword=x&passenger=1', here)).toMatchObject({ used: [] });
+    expect(send({ authorization: basic(`ada@example.com:${github.placeholder}`) }, '/', here)).toMatchObject({ used: ['GITHUB_TOKEN'] });
+  });
+
+  it('refuses a path without the placeholder at a host that is exclusive and has it in the path', () => {
+    const here = [{ ...github, exclusive: true, path: true }];
+    expect(send({}, '/botATTACKER/sendMessage', here)).toMatchObject({ refused: expect.stringContaining('the path') });
+    for (const path of ['?x=', '#', '/../x/', ';', '/%2e%2E/'])
+      expect(send({}, `/botATTACKER/sendMessage${path}${github.placeholder}`, here), path).toHaveProperty('refused');
+    expect(send({}, `/bot${github.placeholder}/../botATTACKER/sendMessage`, here)).toHaveProperty('refused');
+    expect(send({}, `/bot${github.placeholder}/sendMessage`, here)).toMatchObject({ request: { path: `/bot${value}/sendMessage` } });
   });
 });
 

@@ -2,12 +2,13 @@ import { once } from 'node:events';
 import { createServer as createHttpServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
 import { createServer as createTcpServer, type Socket } from 'node:net';
-import { connect, type TLSSocket } from 'node:tls';
+import { connect, createServer as createTlsServer, type TLSSocket } from 'node:tls';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { BoundSecret } from '../../src/core/egress.ts';
 import { credentialHeaders, placeholderFor } from '../../src/egress/bound-secret.ts';
 import { HostCertificates, makeAuthority } from '../../src/egress/certificates.ts';
+import { until } from '../until.ts';
 import { type RigOptions, SessionRig } from './session-rig.ts';
 
 const value = `ghp_${'R'.repeat(36)}`;
@@ -183,6 +184,15 @@ describe('a request to a host that has a secret', () => {
   });
 });
 
+it('another credential is refused over plain HTTP too where the secret is exclusive', async () => {
+  await start(undefined, { vault: { authority, secrets: [{ ...token, exclusive: true }] } });
+  await rig.serve(80, createHttpServer(answering((_request, response) => response.end())));
+  const peer = await rig.connect();
+  peer.socket.write('GET http://api.test/ HTTP/1.1\r\nHost: api.test\r\nAuthorization: Bearer attacker\r\nConnection: close\r\n\r\n');
+  expect(await peer.ended()).toContain('403 Blocked');
+  expect(arrived).toEqual([]);
+});
+
 describe('nothing is sent to a host that has a secret', () => {
   it.each([
     ['of another name', 'other.test', world],
@@ -235,7 +245,23 @@ describe('nothing is sent to a host that has a secret', () => {
     peer.socket.write(`GET http://api.test/ HTTP/1.1\r\nHost: api.test\r\nAuthorization: ${placeholder}\r\nConnection: close\r\n\r\n`);
     await peer.ended();
     expect(arrived[0]?.headers.authorization).toBe(placeholder);
+    expect(rig.allowed.take()).toMatchObject([{ host: 'api.test', port: 80, secrets: [], placeholders: ['TOKEN'] }]);
   });
+});
+
+it('connections to a host that has a secret are noted, with the secrets that were put in; other allowed ones are not', async () => {
+  await start(undefined, {}, 'plain.test');
+  await send({}, await tls('plain.test'));
+  await rig.serve(
+    443,
+    createHttpsServer(
+      tlsOptions('api.test'),
+      answering((_request, response) => response.end()),
+    ),
+  );
+  await send({});
+  await send({ headers: { authorization: placeholder } });
+  expect(rig.allowed.take()).toMatchObject([{ host: 'api.test', port: 443, count: 2, secrets: ['TOKEN'], placeholders: [] }]);
 });
 
 it('TLS to a host without a secret is not touched', async () => {
@@ -307,6 +333,59 @@ describe('an answer', () => {
     expect([status, text.includes(value)]).toEqual([502, false]);
   });
 
+  it('is asked for whole, in an encoding and a character set that can be looked into', async () => {
+    await start();
+    await send({ headers: { range: 'bytes=0-6', 'if-range': '"tag"', 'accept-charset': 'utf-16', 'accept-encoding': 'gzip' } });
+    const { range, 'if-range': ifRange, 'accept-charset': charset, 'accept-encoding': encoding } = arrived[0]?.headers ?? {};
+    expect([range, ifRange, charset, encoding]).toEqual([undefined, undefined, undefined, 'identity']);
+  });
+
+  it.each([
+    ['in several ranges', 200, 'Multipart/ByteRanges; boundary=x'],
+    ['in a part', 206, 'text/plain'],
+  ])('%s is refused', async (_, code, type) => {
+    await start((_request, response) => response.writeHead(code, { 'content-type': type }).end(value));
+    const { status, text } = await send({ headers: { 'request-range': 'bytes=0-6' } });
+    expect([status, text.includes(value), arrived[0]?.headers['request-range']]).toEqual([502, false, undefined]);
+  });
+
+  it.each([
+    ['a client of HTTP/1.0 with trailers that cannot follow', 'HTTP/1.1 200 OK\r\nTrailer: x\r\nContent-Length: 8\r\n', '1.0'],
+    ['a client with trailers that cannot follow', 'HTTP/1.1 200 OK\r\nTrailer: x\r\nContent-Length: 8\r\n', '1.1'],
+    ['a client with a status that does not exist', 'HTTP/1.1 099 X\r\n', '1.1'],
+    ['a client with a switch to nothing', 'HTTP/1.1 101 X\r\nTrailer: x\r\n', '1.1'],
+  ])('that cannot be decoded harms nothing but itself, for %s', async (_, head, version) => {
+    await start();
+    const broken = createTlsServer(tlsOptions('api.test'), (socket) => {
+      socket.on('error', () => undefined).once('data', () => socket.end(`${head}Content-Encoding: gzip\r\n\r\nnot gzip`));
+    });
+    await rig.serve(443, broken);
+    const socket = await tls();
+    socket.write(`GET / HTTP/${version}\r\nHost: api.test\r\nConnection: close\r\n\r\n`);
+    await closed(socket);
+    await rig.serve(
+      443,
+      createHttpsServer(
+        tlsOptions('api.test'),
+        answering((_request, response) => response.end('still here')),
+      ),
+    );
+    expect((await send({})).text).toBe('still here');
+  });
+
+  it('over plain HTTP of a host that has a secret at another port comes back without it', async () => {
+    await start(undefined, { allow: ['api.test', 'plain.test'] });
+    await rig.serve(80, createHttpServer(answering((_request, response) => response.end(`you sent ${value}`))));
+    const ask = async (host: string): Promise<string> => {
+      const peer = await rig.connect();
+      peer.socket.write(`GET http://${host}/ HTTP/1.1\r\nHost: ${host}\r\nAccept-Encoding: gzip\r\nConnection: close\r\n\r\n`);
+      return await peer.ended();
+    };
+    expect(await ask('api.test')).toContain(`you sent ${placeholder}`);
+    expect(await ask('plain.test')).toContain(`you sent ${value}`);
+    expect(arrived.map(({ headers }) => headers['accept-encoding'])).toEqual(['identity', 'gzip']);
+  });
+
   it('to HEAD has the headers of an encoded body that does not come', async () => {
     await start((_request, response) => response.setHeader('content-encoding', 'gzip').setHeader('content-length', 20).end());
     const { status, headers } = await send({ method: 'HEAD' });
@@ -364,6 +443,50 @@ it('a websocket gets the value in its handshake, and its frames come back withou
   expect(received).not.toContain('RRRR');
   expect(arrived[0]?.headers).toMatchObject({ authorization: value });
   expect(arrived[0]?.headers['sec-websocket-extensions']).toBeUndefined();
+});
+
+/** A WebSocket of a program inside to a host that does this after the handshake. */
+async function webSocket(act: (socket: Socket) => void): Promise<TLSSocket> {
+  await start();
+  const server = createHttpsServer(tlsOptions('api.test'));
+  server.on('upgrade', (_, socket: Socket) => {
+    socket.on('error', () => undefined).resume();
+    socket.write('HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n');
+    act(socket);
+  });
+  await rig.serve(443, server);
+  const socket = await tls();
+  socket.write('GET / HTTP/1.1\r\nHost: api.test\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n');
+  return socket;
+}
+
+it('all that a host sends over a websocket before it closes reaches a client that reads late', async () => {
+  const size = 3_000_000;
+  const header = Buffer.from([0x82, 127, 0, 0, 0, 0, ...Buffer.from(size.toString(16).padStart(8, '0'), 'hex')]);
+  let hasEnded = false;
+  const socket = await webSocket((host) => {
+    host.once('end', () => host.end(Buffer.concat([header, Buffer.alloc(size, 'x'), Buffer.from([0x88, 0])]), () => (hasEnded = true)));
+  });
+  await once(socket, 'readable');
+  socket.end();
+  await until('the host has sent all of it, or can send no more', () => hasEnded || socket.readableLength >= socket.readableHighWaterMark);
+  const pieces: Buffer[] = [];
+  for await (const piece of socket) pieces.push(piece as Buffer);
+  const received = Buffer.concat(pieces);
+  expect(received.length - received.indexOf('\r\n\r\n') - 4).toBe(header.length + size + 2);
+});
+
+it.each([
+  ['masked', [0x81, 0x85, 1, 2, 3, 4, 0x69, 0x67, 0x6f, 0x68, 0x6e]],
+  ['compressed', [0xc1, 5, 1, 2, 3, 4, 5]],
+  ['of an unknown kind', [0x83, 1, 0]],
+  ['to control, and long', [0x89, 126, 0, 200]],
+])('a host that sends a frame that is %s over a websocket is cut off', async (_, bytes) => {
+  const socket = await webSocket((host) => host.write(Buffer.from(bytes)));
+  let received = '';
+  socket.on('data', (data: Buffer) => (received += data.toString('latin1')));
+  await closed(socket);
+  expect(received.slice(received.indexOf('\r\n\r\n') + 4)).toBe('');
 });
 
 describe('when the secrets change', () => {

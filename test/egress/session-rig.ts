@@ -4,9 +4,9 @@ import type { BlockedConnection, EgressRules, HostRule, Vault } from '../../src/
 import { AllowedList } from '../../src/egress/allowed-list.ts';
 import { Dialer, type DialerOptions } from '../../src/egress/dial.ts';
 import { Interceptor } from '../../src/egress/interceptor.ts';
-import type { Lookup } from '../../src/egress/resolver.ts';
 import { parseDenyRule, parseHostRule, parsePrivateRule } from '../../src/egress/rules.ts';
 import { SessionEgress, type SessionEgressOptions } from '../../src/egress/session-egress.ts';
+import type { Lookup } from '../../src/egress/system-lookup.ts';
 
 /** For api.test and other.test, signed by itself. */
 export const testCertificate = {
@@ -103,9 +103,9 @@ export class SessionRig {
       // The hosts of the tests are on loopback. Everything else is judged as in the product.
       classify: (address) => (address === '127.0.0.1' ? 'public' : 'special'),
       ...dialer,
-      lookup: async (host) => {
+      lookup: async (host, signal) => {
         this.lookups.push(host);
-        if (lookup) return await lookup(host);
+        if (lookup) return await lookup(host, signal);
         const addresses = hosts[host] ?? ['127.0.0.1'];
         if (addresses.length === 0) throw new Error('no such host');
         return addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));

@@ -17,8 +17,27 @@ export const apiSite: Site = (request, response, path) => {
     for (const send of streaming) send();
     response.end();
   } else if (path.startsWith('/tell/')) tell(request, response, path.slice('/tell/'.length));
+  else if (path.startsWith('/files/')) keepFile(request, response, path);
   else echoSite(request, response, path);
 };
+
+const files = new Map<string, Buffer>();
+
+/** Keeps what is put there, and gives it back in chunks. */
+function keepFile(request: IncomingMessage, response: ServerResponse, path: string): void {
+  if (request.method !== 'PUT') {
+    response.flushHeaders();
+    response.write(files.get(path) ?? '');
+    response.end();
+    return;
+  }
+  const pieces: Buffer[] = [];
+  request.on('data', (piece: Buffer) => pieces.push(piece));
+  request.on('end', () => {
+    files.set(path, Buffer.concat(pieces));
+    response.end();
+  });
+}
 
 /** Server-sent events, each of them only when the client has seen the one before. */
 const complete: Site = (request, response) => {
@@ -46,6 +65,11 @@ const encodings: Readonly<Record<string, (data: Buffer) => Buffer>> = {
 const spellings: Readonly<Record<string, (text: string) => string>> = {
   plain: (text) => text,
   json: (text) => JSON.stringify({ text }),
+  // As PHP, .NET and Go write it.
+  slashes: (text) => JSON.stringify({ text }).replaceAll('/', '\\/'),
+  punctuation: (text) => text.replaceAll(/\W/g, (letter) => `\\u00${letter.charCodeAt(0).toString(16).toUpperCase()}`),
+  html: (text) => text.replaceAll(/[&<>"']/g, (letter) => `&#${letter.charCodeAt(0)};`),
+  lines: (text) => Buffer.from(text).toString('base64').replaceAll(/.{20}/g, '$&\r\n'),
   url: encodeURIComponent,
   hex: (text) => Buffer.from(text).toString('hex'),
   'upper-hex': (text) => Buffer.from(text).toString('hex').toUpperCase(),
@@ -65,6 +89,11 @@ function tell(request: IncomingMessage, response: ServerResponse, way: string): 
   } else if (way === 'header') {
     response.writeHead(200, { 'x-told': key, 'set-cookie': [`a=${key}`, `b=${encodeURIComponent(key)}`], location: `/?key=${key}` });
     response.end('told');
+  } else if (way === 'range') {
+    const told = Buffer.from(`told ${key}`);
+    const [, from, to] = /^bytes=(\d+)-(\d+)$/.exec(request.headers.range ?? '') ?? [];
+    response.writeHead(from === undefined ? 200 : 206);
+    response.end(from === undefined ? told : told.subarray(Number(from), Number(to) + 1));
   } else if (way === 'reason') {
     response.writeHead(200, key);
     response.end('told');

@@ -67,7 +67,7 @@ await describeAsking(({ world, gateway, sandbox }) => {
     expect(gateway().questions.filter((one) => one.run === run)).toHaveLength(1);
     expect(connections).toEqual({
       blocked: [],
-      allowed: [{ host: 'wanted.test', port: 443, count: 2, bytes: expect.any(Number), rule: undefined, secrets: [] }],
+      allowed: [{ host: 'wanted.test', port: 443, count: 2, bytes: expect.any(Number), rule: undefined, secrets: [], placeholders: [] }],
     });
     expect(connections.allowed[0]?.bytes).toBeGreaterThan(1_000);
   });
@@ -128,6 +128,19 @@ await describeAsking(({ world, gateway, sandbox }) => {
     await gateway().answer(await gateway().asked(first, 'late.test'), once);
     const second = await gateway().run(sandbox(), 'until grep -s hello ~/late; do sleep 0.1; done');
     expect((await gateway().ended(second)).stdout).toBe('hello from late.test\n');
+  });
+
+  it('a process that a command left running is asked about for that command, also after very many others', async () => {
+    const first = await gateway().run(
+      sandbox(),
+      `(${untilTold('much-later')}; exec curl -sS -o ~/later http://later.test/) >/dev/null 2>&1 &`,
+    );
+    await gateway().ended(first);
+    for (let number = 0; number < 60; number++) await gateway().ended(await gateway().run(sandbox(), 'true'));
+    await tell('much-later');
+    await gateway().answer(await gateway().asked(first, 'later.test'), once);
+    const second = await gateway().run(sandbox(), 'until grep -s hello ~/later; do sleep 0.1; done');
+    expect((await gateway().ended(second)).stdout).toBe('hello from later.test\n');
   });
 
   it('a process without its mark is asked about for the only command that runs, and blocked when several run', async () => {
@@ -221,7 +234,7 @@ END`;
     const run = await gateway().run(sandbox(), 'for i in 1 2 3; do curl -sS http://a.noted.test/; done');
     const { connections } = await gateway().ended(run);
     expect(connections.allowed).toEqual([
-      { host: 'a.noted.test', port: 80, count: 3, bytes: expect.any(Number), rule: '*.noted.test', secrets: [] },
+      { host: 'a.noted.test', port: 80, count: 3, bytes: expect.any(Number), rule: '*.noted.test', secrets: [], placeholders: [] },
     ]);
     expect(connections.allowed[0]?.bytes).toBeGreaterThan(300);
     await gateway().rules({});

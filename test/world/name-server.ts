@@ -1,4 +1,4 @@
-import { createSocket } from 'node:dgram';
+import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
 import { isIPv4, isIPv6 } from 'node:net';
 import { ipv6Words } from '../../src/lib/ip-address.ts';
@@ -18,14 +18,16 @@ export class NameServer {
     this.#address = worldAddress;
   }
 
-  async listen(address: string): Promise<void> {
+  /** Resolves with its socket. */
+  async listen(address: string, port = 53): Promise<Socket> {
     const socket = createSocket('udp4');
-    socket.on('message', (query, { port, address: client }) => {
+    socket.on('message', (query, { port: from, address: client }) => {
       const reply = this.#answer(query);
-      if (reply) socket.send(reply, port, client);
+      if (reply) socket.send(reply, from, client);
     });
-    socket.bind(53, address);
+    socket.bind(port, address);
     await once(socket, 'listening');
+    return socket;
   }
 
   answerName(name: string, answers: readonly NameAnswer[]): void {
@@ -38,6 +40,7 @@ export class NameServer {
     const { name, type, end } = question;
     this.#arrivals.add({ kind: 'question', name, type: types[type] ?? String(type) });
     const answer = this.#answerTo(name, type);
+    if (answer.silent?.includes(types[type] ?? '')) return undefined;
     const addresses = answer.addresses.filter((address) => (type === 1 ? isIPv4(address) : type === 28 && isIPv6(address)));
     const chain = [name, ...(answer.through ?? [])];
     const records = [
@@ -47,7 +50,7 @@ export class NameServer {
     const exists = answer.addresses.length > 0;
     const header = Buffer.alloc(12);
     query.copy(header, 0, 0, 2);
-    header.writeUInt16BE(exists ? 0x8180 : 0x8183, 2);
+    header.writeUInt16BE(answer.refused ? 0x8185 : exists ? 0x8180 : 0x8183, 2);
     header.writeUInt16BE(1, 4);
     header.writeUInt16BE(exists ? records.length : 0, 6);
     return Buffer.concat([header, query.subarray(12, end), ...(exists ? records : [])]);

@@ -11,6 +11,10 @@ export type Arrival =
 export interface NameAnswer {
   through?: readonly string[];
   addresses: readonly string[];
+  /** Types of questions that get no answer. */
+  silent?: readonly string[];
+  /** The server says that it does not answer for this name. */
+  refused?: boolean;
 }
 
 /** What the test asks of the process that is the world or holds the gateway's namespace. */

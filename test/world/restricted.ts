@@ -34,6 +34,7 @@ const hostPrograms = ['curl', 'wget', 'git', 'ssh', 'node', 'npm', 'python3', 'g
 /** Where a directory of the test is that `hostProgramsIn` has filled. */
 export const inside = '/opt/world';
 const attackerName = 'attacker.py';
+const guesserName = 'guesser.py';
 const authority = `${inside}/ca.pem`;
 
 /** Makes every program inside trust the certificates of the world, where no secret does. wget reads no variable. */
@@ -74,7 +75,7 @@ export class Restricted {
     const shared = join(this.hermetic.home, 'shared');
     mkdirSync(shared, { mode: 0o755 });
     writeFileSync(join(shared, 'ca.pem'), world.authority);
-    copyFileSync(join(import.meta.dirname, attackerName), join(shared, attackerName));
+    for (const name of [attackerName, guesserName]) copyFileSync(join(import.meta.dirname, name), join(shared, name));
     const node = `${process.execPath}:/opt/node24:ro`;
     const rust = rustToolchain === undefined ? [] : [`${rustToolchain}:/opt/rust:ro`];
     this.#mounts = [`${shared}:${inside}:ro`, node, ...rust, ...(kind === 'docker' ? hostProgramsIn(shared) : [])];

@@ -6,7 +6,7 @@ import { expect, it } from 'vitest';
 import { until } from '../until.ts';
 import { invalidHosts } from './authority.ts';
 import type { Arrival } from './records.ts';
-import { describeRestricted } from './restricted.ts';
+import { describeRestricted, inside } from './restricted.ts';
 import { tokens } from './tokens.ts';
 
 const { API_KEY, GIT_TOKEN } = tokens;
@@ -170,7 +170,24 @@ await describeRestricted(
     });
 
     it('a host that says its secret says it in no form that reaches the sandbox', async () => {
-      const bodies = ['plain', 'json', 'url', 'hex', 'upper-hex', 'base64', 'base64url', 'gzip', 'deflate', 'br', 'zstd', 'bytes'];
+      const bodies = [
+        'plain',
+        'json',
+        'slashes',
+        'punctuation',
+        'html',
+        'lines',
+        'url',
+        'hex',
+        'upper-hex',
+        'base64',
+        'base64url',
+        'gzip',
+        'deflate',
+        'br',
+        'zstd',
+        'bytes',
+      ];
       const heads = ['header', 'reason', 'trailer'];
       const compressed = `--compressed -H 'Accept-Encoding: gzip, br, zstd'`;
       const { output, arrivals } = await attempt(
@@ -187,6 +204,29 @@ await describeRestricted(
       expectNoValue(output);
       // It is the placeholder that comes back.
       expect(output.match(/told [a-z]*hmtc/g)?.length).toBeGreaterThanOrEqual(6);
+    });
+
+    it('a host that gives parts of an answer gives no part of its secret', async () => {
+      const { output } = await attempt(
+        `for at in 0 7 14 21 28 35 42; do ${curl} ${key} -r $at-$((at + 6)) https://api.test/tell/range; done`,
+      );
+      expect(output.match(/told \w*hmtc/g)).toHaveLength(7);
+      expectNoValue(output);
+    });
+
+    it('the sizes of chunks do not tell how a secret begins, and what was tried is in the log', async () => {
+      const { stdout } = await restricted().run(`python3 ${inside}/guesser.py api.test API_KEY`, 'guesser');
+      const { guessed, pieces } = JSON.parse(stdout) as { guessed: string; pieces: number };
+      expect(pieces).toBeGreaterThan(40);
+      expect(guessed).toBe('');
+      await attempt(`${curl} ${key} https://api.test/; ${curl} ${key} http://api.test/`);
+      const log = JSON.parse((await restricted().hermetic.run(['network', 'log', '--json'])).stdout) as Record<string, unknown>[];
+      const about = log
+        .filter(({ host }) => host === 'api.test')
+        .map(({ outcome, port, secrets, placeholders }) => [outcome, port, secrets, placeholders]);
+      expect(about).toContainEqual(['allowed', 443, [], []]);
+      expect(about).toContainEqual(['allowed', 443, ['API_KEY'], []]);
+      expect(about).toContainEqual(['allowed', 80, [], ['API_KEY']]);
     });
 
     it('a host that says its secret in a websocket says it in no frame that reaches the sandbox', async () => {
