@@ -4,6 +4,7 @@ import { settlesWithin } from '../../lib/deadline.ts';
 import { errorText } from '../../lib/error-text.ts';
 import type { ChannelContext } from '../context.ts';
 import type { Connection } from '../platform-channel.ts';
+import { RecentMessages } from '../recent-messages.ts';
 import { daemonAt } from './daemon-at.ts';
 import { EventCursor } from './event-cursor.ts';
 import { Listener } from './listener.ts';
@@ -24,12 +25,26 @@ export function connect({ log, deliveries, notes }: ChannelContext, options: z.o
   const daemon = daemonAt({ account, apiRoot, socket });
   const self = new Self(account);
   const revisions = new Revisions(notes);
-  const speaker = new Speaker(daemon, self, revisions);
+  const recent = new RecentMessages();
+  const speaker = new Speaker({ daemon, self, revisions, recent });
   return {
     speaker,
     async listen(accept, health, signal) {
       const cursor = await EventCursor.load(notes);
-      const listener = new Listener({ daemon, self, revisions, speaker, cursor, noteToSelf, accept, health, log, deliveries, signal });
+      const listener = new Listener({
+        daemon,
+        self,
+        revisions,
+        recent,
+        speaker,
+        cursor,
+        noteToSelf,
+        accept,
+        health,
+        log,
+        deliveries,
+        signal,
+      });
       const tried = Promise.withResolvers<void>();
       const ended = listener.run(tried.resolve);
       ended.then(tried.resolve, tried.reject);

@@ -9,6 +9,7 @@ import { pause } from '../../lib/pause.ts';
 import { CallError } from '../call-error.ts';
 import type { Health } from '../health.ts';
 import { type Delivery, Intake } from '../intake.ts';
+import type { RecentMessages } from '../recent-messages.ts';
 import type { Daemon } from './daemon.ts';
 import type { EventCursor } from './event-cursor.ts';
 import { reasonOf } from './failures.ts';
@@ -23,6 +24,7 @@ export interface ListenerParts {
   self: Self;
   speaker: Speaker;
   revisions: Revisions;
+  recent: RecentMessages;
   cursor: EventCursor;
   noteToSelf: boolean;
   accept: Accept;
@@ -47,13 +49,14 @@ export class Listener {
   #isAlone = false;
 
   constructor(parts: ListenerParts) {
-    const { self, speaker, revisions, noteToSelf } = parts;
+    const { self, speaker, revisions, recent, noteToSelf } = parts;
     this.#parts = parts;
     this.#intake = new Intake({ ...parts, name: 'Signal' });
     this.#facts = {
       self,
       noteToSelf,
       names: new BoundedMap(maxNames),
+      recent,
       isOurs: (timestamp) => speaker.isOurs(timestamp),
       originalOf: (timestamp) => revisions.originalOf(timestamp),
     };

@@ -7,15 +7,17 @@ import {
   reactionPrefix,
 } from '../../core/channel.ts';
 import type { BoundedMap } from '../../lib/bounded-map.ts';
+import { ownName, type RecentMessages } from '../recent-messages.ts';
 import { accountId, groupChat, messageId, placeOf } from './ids.ts';
-import type { Self } from './self.ts';
+import type { Named, Self } from './self.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
 export interface ParseFacts {
   self: Self;
-  /** What people called themselves, by account id: mentions and quotes do not say. */
+  /** The names that people gave themselves, by account id: mentions do not say. */
   names: BoundedMap<string, string>;
+  recent: RecentMessages;
   /** Listens to Note to Self, and to nothing else. */
   noteToSelf: boolean;
   /** Whether we sent what has this time. */
@@ -51,7 +53,9 @@ export function parseEvent(event: unknown, facts: ParseFacts): Incoming | undefi
   };
   const reaction = fieldsOf(data.reaction, 'reaction');
   if (reaction) return pressOf(happening, messageId(from.id, timestamp), reaction, facts);
-  return messageOf(happening, messageId(from.id, timestamp), data, facts);
+  const message = messageOf(happening, messageId(from.id, timestamp), data, facts);
+  if (message) facts.recent.add(message.place.chat, message.id, { from: from.name, text: message.text });
+  return message;
 }
 
 /** In whose order an event is accepted; undefined for an event that nobody said. */
@@ -124,15 +128,28 @@ function messageOf(
     text: said.text,
     isDirect,
     isAddressed: isDirect || said.namesUs || isReply,
-    quoted: quote && {
-      from: isReply ? ownName : nameOf(author.uuid, facts),
-      text: readable(optionalText(quote.text, 'quote.text'), quote.mentions, facts, true).text,
-    },
+    quoted: quote && quotedOf(quote, author, place.chat, facts),
     files,
   };
 }
 
-const ownName = 'Hermetic';
+/**
+ * Security: the person who replies chooses the words and the author of a quote. So it has those of the message that we
+ * know, and else no author.
+ */
+function quotedOf(quote: Fields, author: Named, chat: string, facts: ParseFacts): NonNullable<IncomingMessage['quoted']> {
+  const known = quotedIds(quote.id, author, facts).map((id) => facts.recent.find(chat, id));
+  const text = readable(optionalText(quote.text, 'quote.text'), quote.mentions, facts, true).text;
+  return known.find((one) => one !== undefined) ?? { from: '', text };
+}
+
+/** Ids under which the message may be remembered: in Note to Self the owner and we are one account. */
+function quotedIds(timestamp: unknown, author: Named, { self, originalOf }: ParseFacts): string[] {
+  if (typeof timestamp !== 'number') return [];
+  const isOurs = self.is(author);
+  const person = isOurs ? self.uuid : author.uuid;
+  return [...(isOurs ? [originalOf(timestamp)] : []), ...(person === undefined ? [] : [messageId(person, timestamp)])];
+}
 
 /** Where somebody is mentioned a text has a sign that stands for them. Our name at the beginning is left out. */
 function readable(text: string, mentions: unknown, facts: ParseFacts, keepsOurs = false): { text: string; namesUs: boolean } {

@@ -4,6 +4,7 @@ import { BoundedMap } from '../../lib/bounded-map.ts';
 import { guessType } from '../../lib/file-type.ts';
 import { CallError } from '../call-error.ts';
 import { safeFileName } from '../file-name.ts';
+import { ownName, type RecentMessages } from '../recent-messages.ts';
 import type { CallOptions, Daemon } from './daemon.ts';
 import { failureOf } from './failures.ts';
 import { format } from './format.ts';
@@ -19,18 +20,27 @@ const politenessMs = 5000;
 /** Of messages that may come back. */
 const maxRemembered = 1000;
 
+export interface SpeakerParts {
+  daemon: Daemon;
+  self: Self;
+  revisions: Revisions;
+  recent: RecentMessages;
+}
+
 /** Sends, edits and removes messages. */
 export class Speaker {
   readonly #daemon: Daemon;
   readonly #self: Self;
   readonly #revisions: Revisions;
+  readonly #recent: RecentMessages;
   readonly #sent = new BoundedMap<number, true>(maxRemembered);
   readonly #sending = new Set<Promise<unknown>>();
 
-  constructor(daemon: Daemon, self: Self, revisions: Revisions) {
+  constructor({ daemon, self, revisions, recent }: SpeakerParts) {
     this.#daemon = daemon;
     this.#self = self;
     this.#revisions = revisions;
+    this.#recent = recent;
   }
 
   async send(place: Place, message: Outgoing, signal: AbortSignal | undefined): Promise<string> {
@@ -38,7 +48,9 @@ export class Speaker {
     const attached = file ? { attachments: [dataAddress(file)] } : {};
     const params = { ...targetIn(place), ...this.#contentOf(message), ...attached };
     try {
-      return String(await this.#tell(params, { signal, ...(file && { timeoutMs: uploadMs }) }));
+      const id = String(await this.#tell(params, { signal, ...(file && { timeoutMs: uploadMs }) }));
+      this.#recent.add(place.chat, id, { from: ownName, text: message.text });
+      return id;
     } catch (error) {
       throw failureOf(error, false);
     }
@@ -51,6 +63,7 @@ export class Speaker {
       this.#tell({ ...target, ...this.#contentOf(message), editTimestamp }, { signal });
     try {
       await this.#revisions.change(id, message.text, edit, (error) => !(error instanceof CallError) || error.isDoubtful);
+      this.#recent.add(place.chat, id, { from: ownName, text: message.text });
     } catch (error) {
       throw failureOf(error, false);
     }

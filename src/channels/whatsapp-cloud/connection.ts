@@ -1,11 +1,12 @@
 import type { z } from 'zod';
 import type { ChannelContext } from '../context.ts';
 import type { Connection } from '../platform-channel.ts';
+import { ownName, RecentMessages } from '../recent-messages.ts';
 import { GraphClient } from './client.ts';
 import { unusable } from './failures.ts';
+import { LastIncoming } from './last-incoming.ts';
 import { Listener } from './listener.ts';
 import { isToken, type whatsAppCloudOptions } from './options.ts';
-import { LastIncoming, RecentMessages } from './recent.ts';
 import { Speaker } from './speaker.ts';
 import { introduce, keepWatch, type Pace, usualPace } from './watch.ts';
 import { Webhook } from './webhook.ts';
@@ -31,12 +32,12 @@ export function connect(
   const client = new GraphClient(token, apiRoot);
   const recent = new RecentMessages();
   const last = new LastIncoming();
-  let ownName = 'Hermetic';
+  let name = ownName;
   return {
-    speaker: new Speaker({ client, phoneNumberId, recent, last, name: () => ownName }),
+    speaker: new Speaker({ client, phoneNumberId, recent, last, name: () => name }),
     async listen(accept, health, signal) {
       const number = await introduce(client, phoneNumberId, health, signal);
-      ownName = number?.verified_name ?? ownName;
+      name = number?.verified_name ?? name;
       const listener = new Listener({ phoneNumberId, recent, last, accept, health, log, deliveries, signal });
       const webhook = new Webhook({
         host,

@@ -118,3 +118,7 @@ export function undelivered(code: unknown, title: unknown): string {
   const said = known ?? (typeof title === 'string' ? printable(title).slice(0, 200) : 'no reason given');
   return `WhatsApp Cloud did not deliver a message: ${said}${number === undefined ? '' : ` (${number})`}.`;
 }
+
+export function tooOld(days: number): string {
+  return `WhatsApp Cloud delivered a message that was sent more than ${days} days ago, or the clock of this machine is wrong. Such messages are dropped, because an old delivery may be a replay.`;
+}

@@ -1,4 +1,7 @@
+import { inboxMemoryMs } from '../../core/conversation.ts';
+
 const mebibyte = 1024 * 1024;
+const dayMs = 24 * 60 * 60 * 1000;
 
 /** Characters of a message, also of the text above a list of answers. */
 export const maxText = 4096;
@@ -15,3 +18,11 @@ export const maxFileBytes = 32 * mebibyte;
 export const maxImageBytes = 5 * mebibyte;
 /** The largest that people can send: a document of 100 MB. */
 export const maxIncomingBytes = 100 * 1000 * 1000;
+
+/**
+ * Security: the signature of a body never expires, and only the inbox knows that its messages came before. So messages
+ * that were sent longer ago are dropped. A day less than the inbox remembers, because Meta's clock and ours may differ;
+ * far more than the 7 days for which Meta delivers again.
+ */
+export const maxAgeDays = inboxMemoryMs / dayMs - 1;
+export const maxAgeMs = maxAgeDays * dayMs;

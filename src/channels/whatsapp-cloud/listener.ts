@@ -5,9 +5,11 @@ import type { Deliveries } from '../../core/set-aside.ts';
 import { settlesWithin, within } from '../../lib/deadline.ts';
 import type { Health } from '../health.ts';
 import { type Delivery, Intake } from '../intake.ts';
-import { undelivered } from './failures.ts';
+import type { RecentMessages } from '../recent-messages.ts';
+import { tooOld, undelivered } from './failures.ts';
+import type { LastIncoming } from './last-incoming.ts';
+import { maxAgeDays, maxAgeMs } from './limits.ts';
 import { chatIn, parseMessage, readAs, surroundings } from './parse.ts';
-import type { LastIncoming, RecentMessages } from './recent.ts';
 
 export interface ListenerParts {
   phoneNumberId: string;
@@ -49,6 +51,7 @@ export class Listener {
   /** Deliveries that Meta waits for. */
   readonly #answering = new Set<Promise<boolean>>();
   readonly #released = new AbortController();
+  #hasToldOfAge = false;
 
   constructor(parts: ListenerParts) {
     this.#parts = parts;
@@ -122,11 +125,20 @@ export class Listener {
       chat: chatIn(message),
       read: () => {
         const incoming = parseMessage(message, around, (chat, id) => this.#parts.recent.find(chat, id));
-        if (incoming) this.#remember(incoming);
+        if (!incoming || this.#isTooOld(incoming)) return undefined;
+        this.#remember(incoming);
         return incoming;
       },
       content: () => JSON.stringify(message).slice(0, maxKeptText),
     }));
+  }
+
+  /** Says so once, so that replays cannot fill the log. */
+  #isTooOld({ at }: Incoming): boolean {
+    const isTooOld = Date.now() - at.getTime() > maxAgeMs;
+    if (isTooOld && !this.#hasToldOfAge) this.#parts.log(tooOld(maxAgeDays));
+    this.#hasToldOfAge ||= isTooOld;
+    return isTooOld;
   }
 
   #remember(incoming: Incoming): void {

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { type Incoming, type IncomingFile, type Person, type Place, reactionPrefix } from '../../core/channel.ts';
+import type { RecentMessage } from '../recent-messages.ts';
 import { isHiddenPerson, isPhoneNumber } from './person-id.ts';
-import type { RecentMessage } from './recent.ts';
 
 /** What Meta calls a message. */
 const messageId = z.string().min(1).max(1000);

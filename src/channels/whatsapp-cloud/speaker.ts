@@ -4,13 +4,14 @@ import { HermeticError } from '../../core/errors.ts';
 import { guessType } from '../../lib/file-type.ts';
 import { CallError } from '../call-error.ts';
 import { safeFileName } from '../file-name.ts';
+import type { RecentMessages } from '../recent-messages.ts';
 import { whatsAppText } from '../whatsapp-markup.ts';
 import type { GraphClient } from './client.ts';
 import { type Content, choiceContent, textContent } from './contents.ts';
 import { failureOf, GraphError } from './failures.ts';
+import type { LastIncoming } from './last-incoming.ts';
 import { maxCaption, maxFileBytes, maxImageBytes, maxIncomingBytes } from './limits.ts';
 import { isHiddenPerson, isPhoneNumber } from './person-id.ts';
-import type { LastIncoming, RecentMessages } from './recent.ts';
 
 const uploadMs = 300_000;
 /** A typing indicator is not worth waiting for. */

@@ -6,6 +6,7 @@ import { Lane } from '../../lib/lanes.ts';
 import type { ChannelContext } from '../context.ts';
 import { Health } from '../health.ts';
 import type { Connection } from '../platform-channel.ts';
+import { RecentMessages } from '../recent-messages.ts';
 import { Account } from './account.ts';
 import { Arrivals } from './arrivals.ts';
 import type { Baileys } from './baileys.ts';
@@ -17,7 +18,6 @@ import { NoteCache } from './note-cache.ts';
 import type { whatsappOptions } from './options.ts';
 import { parseMessage } from './parse.ts';
 import { People } from './people.ts';
-import { Recent } from './recent.ts';
 import { Speaker } from './speaker.ts';
 import type { Wire } from './wire.ts';
 import { wireMessageOf } from './wire-message.ts';
@@ -50,7 +50,7 @@ class Line {
   readonly #account: Account;
   readonly #people: People;
   readonly #ids: MessageIds;
-  readonly #recent = new Recent();
+  readonly #recent = new RecentMessages();
   /** There is one connection at a time: WhatsApp ends one of two, and what arrives on the one is not known to the other. */
   readonly #brief = new Lane();
   /** Aborted when a listener waits for those that are brief. */
@@ -70,6 +70,7 @@ class Line {
       baileys,
       apiRoot: options.api_root,
       ids: this.#ids,
+      people: this.#people,
       recent: this.#recent,
       isListening: () => this.#listening !== undefined,
       use: (signal, work) => this.#use(signal, work),

@@ -8,6 +8,13 @@ export interface ContextInfo {
   isForwarded?: unknown;
 }
 
+/** How a reaction names the message it is to: `fromMe` as seen from our account. */
+export interface MessageRef {
+  id?: unknown;
+  fromMe?: unknown;
+  participant?: unknown;
+}
+
 interface Media {
   directPath?: unknown;
   mediaKey?: unknown;
@@ -31,7 +38,7 @@ export interface Content {
   audioMessage?: Media | null;
   documentMessage?: Media | null;
   stickerMessage?: Media | null;
-  reactionMessage?: { key?: { id?: unknown } | null; text?: unknown } | null;
+  reactionMessage?: { key?: MessageRef | null; text?: unknown } | null;
 }
 
 /** A file in a message. */

@@ -6,21 +6,21 @@ import {
   type Place,
   reactionPrefix,
 } from '../../core/channel.ts';
+import type { RecentMessages } from '../recent-messages.ts';
 import type { Self } from './account.ts';
 import type { WireMessage } from './baileys.ts';
-import { type Content, type ContextInfo, contentOf, fileOf, type MediaPart, textOf } from './content.ts';
+import { type Content, type ContextInfo, contentOf, fileOf, type MediaPart, type MessageRef, textOf } from './content.ts';
 import { isGroup } from './jids.ts';
 import { maxAgeMs } from './limits.ts';
 import type { MessageIds } from './message-ids.ts';
 import { isUser, type People } from './people.ts';
-import type { Recent } from './recent.ts';
 
 export interface ParseParts {
   mode: 'bot' | 'self';
   self: Self;
   people: Pick<People, 'idOf' | 'find'>;
   ids: Pick<MessageIds, 'isOurs'>;
-  recent: Recent;
+  recent: RecentMessages;
 }
 
 /** undefined when it is nothing of a person that is meant for us to read. Throws when it is not what WhatsApp says it sends. */
@@ -35,13 +35,10 @@ export function parseMessage(wire: WireMessage, arrivedAt: number, parts: ParseP
   if (!where || !content || arrivedAt - at > maxAgeMs || parts.ids.isOurs(id)) return undefined;
   const { place, from, isDirect, participant } = where;
   const name = typeof wire.pushName === 'string' && wire.pushName !== '' ? wire.pushName : from;
-  const happening = { id: messageId(id, participant), place, from: { id: from, name }, at: new Date(at) };
+  const happening = { id: messageId(id, participant), place, from: { id: from, name }, at: new Date(at), isDirect };
   if (content.reactionMessage) return reactionOf(content, happening, parts);
-  const message = messageOf(content, { ...happening, isDirect }, parts);
-  if (message) {
-    parts.recent.said(message.id, textOf(content));
-    parts.recent.met(from, name);
-  }
+  const message = messageOf(content, happening, parts);
+  if (message) parts.recent.add(place.chat, messageId(id, from), { from: name, text: textOf(content) });
   return message;
 }
 
@@ -76,8 +73,8 @@ function placeOf(chat: string): Place {
 }
 
 /** Senders choose the ids of their messages, so in a group two of them may choose the same. */
-function messageId(id: string, participant: string | undefined): string {
-  return participant === undefined ? id : `${id}/${participant}`;
+export function messageId(id: string, author: string | undefined): string {
+  return author === undefined ? id : `${id}/${author}`;
 }
 
 /** The parts of an id, to reply to it. */
@@ -86,31 +83,42 @@ export function partsOfId(id: string): { id: string; participant: string | undef
   return { id: first, participant };
 }
 
-type Happening = Pick<IncomingMessage, 'id' | 'place' | 'from' | 'at'>;
+type Happening = Pick<IncomingMessage, 'id' | 'place' | 'from' | 'at' | 'isDirect'>;
 
 /** A reaction that was taken back is none. */
-function reactionOf({ reactionMessage }: Content, happening: Happening, { ids }: ParseParts): IncomingPress | undefined {
-  const message = reactionMessage?.key?.id;
+function reactionOf({ reactionMessage }: Content, happening: Happening, parts: ParseParts): IncomingPress | undefined {
+  const { isDirect, ...common } = happening;
+  const message = ownMessageId(reactionMessage?.key, isDirect, parts);
   const emoji = reactionMessage?.text;
-  if (!ids.isOurs(message) || typeof emoji !== 'string' || emoji === '') return undefined;
-  return { kind: 'press', ...happening, data: reactionPrefix + emoji.slice(0, 40), message };
+  if (message === undefined || typeof emoji !== 'string' || emoji === '') return undefined;
+  return { kind: 'press', ...common, data: reactionPrefix + emoji.slice(0, 40), message };
 }
 
-function messageOf(content: Content, happening: Happening & { isDirect: boolean }, parts: ParseParts): IncomingMessage | undefined {
+/**
+ * undefined when it is not a message of ours. Security: people choose the ids of their messages and can choose one of
+ * ours, so the message has to be from our account too. In a chat of the owner with themselves every message is: there
+ * only the id tells ours.
+ */
+function ownMessageId(ref: MessageRef | null | undefined, isDirect: boolean, { ids, self }: ParseParts): string | undefined {
+  if (!ids.isOurs(ref?.id) || ref?.fromMe !== true) return undefined;
+  return isDirect || isUser(ref.participant, self) ? ref.id : undefined;
+}
+
+function messageOf(content: Content, happening: Happening, parts: ParseParts): IncomingMessage | undefined {
   const part = fileOf(content);
   const said = textOf(content);
   if (said === '' && !part) return undefined;
   const context = contextOf(content, part);
   const isForwarded = context?.isForwarded === true;
-  const { self, ids } = parts;
-  const isMeant = !isForwarded && (mentions(context).some((jid) => isUser(jid, self)) || repliesToUs(context, self, ids));
+  const { self } = parts;
+  const isMeant = !isForwarded && (mentions(context).some((jid) => isUser(jid, self)) || repliesToUs(context, parts));
   return {
     kind: 'message',
     ...happening,
     text: isForwarded ? said : withoutOurName(said, context, self),
     isAddressed: happening.isDirect || isMeant,
     ...(isForwarded && { forwarded: { from: '' } }),
-    quoted: quotedIn(context, parts),
+    quoted: quotedIn(context, happening.place, parts),
     files: part ? [incomingFile(part)] : [],
   };
 }
@@ -124,9 +132,9 @@ function mentions(context: ContextInfo | undefined): unknown[] {
   return Array.isArray(context?.mentionedJid) ? context.mentionedJid : [];
 }
 
-function repliesToUs(context: ContextInfo | undefined, self: Self, ids: Pick<MessageIds, 'isOurs'>): boolean {
+function repliesToUs(context: ContextInfo | undefined, { self, ids }: ParseParts): boolean {
   if (!context?.quotedMessage) return false;
-  return ids.isOurs(context.stanzaId) || isUser(context.participant, self);
+  return context.participant ? isUser(context.participant, self) : ids.isOurs(context.stanzaId);
 }
 
 /** WhatsApp writes a mention as the digits of an account, which say nothing to a reader. */
@@ -136,11 +144,29 @@ function withoutOurName(text: string, context: ContextInfo | undefined, { phone,
   return text.replace(new RegExp(`@(?:${names})(?!\\d)\\s?`, 'g'), '').trim();
 }
 
-function quotedIn(context: ContextInfo | undefined, { people, recent, self }: ParseParts): IncomingMessage['quoted'] {
+/**
+ * Security: the person who replies chooses the words and the author of a quote. So it has those of the message that we
+ * know, and else no author.
+ */
+function quotedIn(context: ContextInfo | undefined, { chat }: Place, parts: ParseParts): IncomingMessage['quoted'] {
   if (!context?.quotedMessage) return undefined;
+  const id = quotedId(context, parts);
+  const known = id === undefined ? undefined : parts.recent.find(chat, id);
+  if (known) return known;
   const content = contentOf(context.quotedMessage);
-  const person = isUser(context.participant, self) ? self.phone : people.find(context.participant);
-  return { from: (person && recent.nameOf(person)) ?? person ?? '', text: content ? textOf(content) : '' };
+  return { from: '', text: content ? textOf(content) : '' };
+}
+
+/**
+ * The id under which the message of a quote is remembered. In a chat of the owner with themselves both are one account:
+ * only the id tells ours.
+ */
+function quotedId(context: ContextInfo, parts: ParseParts): string | undefined {
+  const { stanzaId, participant } = context;
+  if (typeof stanzaId !== 'string') return undefined;
+  if (parts.ids.isOurs(stanzaId) && repliesToUs(context, parts)) return stanzaId;
+  const author = isUser(participant, parts.self) ? parts.self.phone : parts.people.find(participant);
+  return author === undefined ? undefined : messageId(stanzaId, author);
 }
 
 function incomingFile({ kind, media, name, mimeType, bytes }: MediaPart): IncomingFile {

@@ -1,23 +1,25 @@
 import type { IncomingFile, Outgoing, Place } from '../../core/channel.ts';
 import { guessType } from '../../lib/file-type.ts';
 import { safeFileName } from '../file-name.ts';
+import { ownName, type RecentMessages } from '../recent-messages.ts';
 import { whatsAppText } from '../whatsapp-markup.ts';
 import type { Baileys } from './baileys.ts';
 import type { MediaKind } from './content.ts';
 import { failureOf, refused } from './failures.ts';
 import { addressOf } from './jids.ts';
-import { maxCaption, maxFileBytes, maxPictureBytes, maxText } from './limits.ts';
+import { maxCaption, maxFileBytes, maxPictureBytes, maxQuote, maxText } from './limits.ts';
 import { decryptFile, encryptFile, FileHosts, fileRefOf } from './media.ts';
 import type { MessageIds } from './message-ids.ts';
-import { partsOfId } from './parse.ts';
-import type { Recent } from './recent.ts';
+import { messageId, partsOfId } from './parse.ts';
+import type { People } from './people.ts';
 import type { Wire } from './wire.ts';
 
 export interface SpeakerParts {
   baileys: Baileys;
   apiRoot: string | undefined;
   ids: MessageIds;
-  recent: Recent;
+  people: Pick<People, 'find'>;
+  recent: RecentMessages;
   /** Whether a connection is kept anyway. */
   isListening(): boolean;
   /** Does something with a connection that works. Rejects when there is none. */
@@ -49,7 +51,7 @@ export class Speaker {
     const id = ids.next(key);
     try {
       await this.#parts.use(signal, async (wire) => {
-        const content = file ? await this.#withFile(wire, message, file, jid) : this.#text(message, jid);
+        const content = file ? await this.#withFile(wire, place, message, file) : this.#text(place, message);
         signal?.throwIfAborted();
         ids.sent(id);
         await wire.relay(jid, content, id);
@@ -57,17 +59,18 @@ export class Speaker {
     } catch (error) {
       throw failureOf(error, key !== undefined);
     }
-    recent.said(id, message.text);
+    recent.add(place.chat, id, { from: ownName, text: message.text });
     return id;
   }
 
   async edit(place: Place, id: string, message: Outgoing, signal: AbortSignal | undefined): Promise<void> {
-    const { ids } = this.#parts;
+    const { ids, recent } = this.#parts;
     const jid = addressOf(place);
     if (!ids.isOurs(id)) throw refused('This is not a message of ours.');
     if (!ids.isEditable(id)) throw refused('WhatsApp takes no edit of a message that is older than 15 minutes.');
     const editedMessage = { extendedTextMessage: { text: whatsAppText(message.text, maxText) } };
     await this.#change(jid, { type: kinds.edit, key: ownKey(jid, id), editedMessage, timestampMs: Date.now() }, '1', signal);
+    recent.add(place.chat, id, { from: ownName, text: message.text });
   }
 
   async remove(place: Place, id: string, signal: AbortSignal | undefined): Promise<void> {
@@ -110,12 +113,12 @@ export class Speaker {
     }
   }
 
-  #text(message: Outgoing, jid: string): object {
-    return { extendedTextMessage: { text: whatsAppText(message.text, maxText), ...this.#replying(message, jid) } };
+  #text(place: Place, message: Outgoing): object {
+    return { extendedTextMessage: { text: whatsAppText(message.text, maxText), ...this.#replying(place, message) } };
   }
 
   /** Pictures are shown, everything else is offered. */
-  async #withFile(wire: Wire, message: Outgoing, file: NonNullable<Outgoing['file']>, jid: string): Promise<object> {
+  async #withFile(wire: Wire, place: Place, message: Outgoing, file: NonNullable<Outgoing['file']>): Promise<object> {
     const mimetype = guessType(file.data).split(';')[0] ?? 'application/octet-stream';
     const kind: MediaKind = pictureTypes.has(mimetype) && file.data.length <= maxPictureBytes ? 'image' : 'document';
     const { body, key, encryptedHash, hash } = await encryptFile(this.#parts.baileys, file.data, kind);
@@ -132,17 +135,21 @@ export class Speaker {
       fileLength: file.data.length,
       mimetype,
       caption: message.text === '' ? '' : whatsAppText(message.text, maxCaption),
-      ...this.#replying(message, jid),
+      ...this.#replying(place, message),
     };
     return kind === 'image' ? { imageMessage: media } : { documentMessage: { ...media, fileName: name, title: name } };
   }
 
   /** A reply repeats what it replies to; without knowing that it is an ordinary message. */
-  #replying({ replyTo }: Outgoing, jid: string): object {
-    const text = replyTo === undefined ? undefined : this.#parts.recent.textOf(replyTo);
-    if (replyTo === undefined || text === undefined) return {};
+  #replying(place: Place, { replyTo }: Outgoing): object {
+    if (replyTo === undefined) return {};
+    const { people, recent } = this.#parts;
     const { id, participant } = partsOfId(replyTo);
-    return { contextInfo: { stanzaId: id, participant: participant ?? jid, quotedMessage: { conversation: text } } };
+    const author = participant === undefined ? place.chat : people.find(participant);
+    const known = recent.find(place.chat, messageId(id, author));
+    if (!known) return {};
+    const conversation = known.text.slice(0, maxQuote).toWellFormed();
+    return { contextInfo: { stanzaId: id, participant: participant ?? addressOf(place), quotedMessage: { conversation } } };
   }
 }
 

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Channel } from '../../../src/core/channel.ts';
 import type { Deliveries, SetAside } from '../../../src/core/set-aside.ts';
 import { Accepted } from '../../contracts/channel-harness.ts';
-import { ada, bob, envelopeOf, team, us } from '../../fakes/signal/world.ts';
+import { ada, bob, envelopeOf, type FakePerson, team, us } from '../../fakes/signal/world.ts';
 import { until } from '../../until.ts';
 import { placeOf, type SignalHarness, signalHarness } from './harness.ts';
 
@@ -221,6 +221,66 @@ describe('unreadable events', () => {
     for (const raw of ['{}', 'null', '{"exception":{"message":"x"}}', '{"envelope":{"receiptMessage":{}}}']) harness.daemon.deliverRaw(raw);
     await until('none is delivered again', () => harness.unconfirmed() === 0);
     expect(accepted.all).toEqual([]);
+  });
+});
+
+describe('quotes', () => {
+  /** Ada replies, with words of a quote that she chooses. */
+  const replies = async (author: FakePerson, timestamp: number, inGroup = true) => {
+    const count = accepted.all.length;
+    const quote = { author, timestamp, text: 'never said' };
+    harness.daemon.world.says({ text: 'see', quote, ...(inGroup && { group: team }) });
+    const found = await until('the reply is accepted', () => accepted.all[count]);
+    return found.kind === 'message' ? found : undefined;
+  };
+
+  it('a quote has the words and the author of the message that it names, and not those in the reply', async () => {
+    await channel.start(accepted.accept);
+    const tea = harness.daemon.world.says({ from: bob, text: 'I like tea', group: team });
+    await accepted.message();
+    expect((await replies(bob, tea))?.quoted).toEqual({ from: 'Bob', text: 'I like tea' });
+  });
+
+  it('a quote of a message that is not known has no author', async () => {
+    await channel.start(accepted.accept);
+    const tea = harness.daemon.world.says({ from: bob, text: 'I like tea', group: team });
+    await accepted.message();
+    const ours = Number(await channel.send(harness.group, { text: 'our words' }));
+    const unknown = { from: '', text: 'never said' };
+    expect((await replies(bob, tea + 1))?.quoted).toEqual(unknown);
+    expect((await replies(ada, tea))?.quoted).toEqual(unknown);
+    expect(await replies(us, tea)).toMatchObject({ isAddressed: true, quoted: unknown });
+    expect((await replies(bob, ours))?.quoted).toEqual(unknown);
+    // A message of another chat.
+    expect((await replies(bob, tea, false))?.quoted).toEqual(unknown);
+    expect((await replies(us, ours, false))?.quoted).toEqual(unknown);
+  });
+
+  it('a quote of a message of ours has our words as they read now', async () => {
+    await channel.start(accepted.accept);
+    const ours = await channel.send(harness.direct, { text: 'our first words' });
+    expect((await replies(us, Number(ours), false))?.quoted).toEqual({ from: 'Hermetic', text: 'our first words' });
+    await channel.edit?.(harness.direct, ours, { text: 'our last words' });
+    const edited = harness.daemon.world.sent.at(-1)?.timestamps.at(-1) ?? 0;
+    expect(edited).not.toBe(Number(ours));
+    for (const timestamp of [Number(ours), edited])
+      expect((await replies(us, timestamp, false))?.quoted).toEqual({ from: 'Hermetic', text: 'our last words' });
+  });
+
+  it('a quote tells our words from those of the owner in Note to Self', async () => {
+    const { world } = harness.daemon;
+    const notes = withOptions({ note_to_self: true });
+    await notes.start(accepted.accept);
+    const mine = world.weSay({ to: us, text: 'my words' });
+    const { place } = await accepted.message();
+    const ours = Number(await notes.send(place, { text: 'our words' }));
+    for (const timestamp of [mine, ours])
+      world.weSay({ to: us, text: `see ${timestamp}`, quote: { author: us, timestamp, text: 'never said' } });
+    const quoted = await Promise.all([mine, ours].map((time) => accepted.message(({ text }) => text === `see ${time}`)));
+    expect(quoted.map((one) => one.quoted)).toEqual([
+      { from: us.name, text: 'my words' },
+      { from: 'Hermetic', text: 'our words' },
+    ]);
   });
 });
 

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { RecentMessages } from '../../../src/channels/recent-messages.ts';
 import { accountOf, chatOf, fileNamed, type ParseFacts, parseEvent } from '../../../src/channels/signal/parse.ts';
 import { Self } from '../../../src/channels/signal/self.ts';
 import type { Incoming, IncomingMessage } from '../../../src/core/channel.ts';
@@ -9,6 +10,7 @@ import { ada, bob, envelopeOf, type Said, SignalWorld, team, us } from '../../fa
 const facts = (more: Partial<ParseFacts> = {}): ParseFacts => ({
   self: new Self(us.number ?? ''),
   names: new BoundedMap<string, string>(100),
+  recent: new RecentMessages(),
   noteToSelf: false,
   isOurs: () => false,
   originalOf: String,
@@ -111,8 +113,8 @@ describe('who is meant', () => {
 
   it('is addressed by a reply to a message of ours, and not by one to somebody else', () => {
     const quote = (author: typeof us) => ({ author, timestamp: 5, text: 'words' });
-    expect(parse({ group: team, text: 'x', quote: quote(us) })).toMatchObject({ isAddressed: true, quoted: { text: 'words' } });
-    expect(parse({ group: team, text: 'x', quote: quote(bob) })).toMatchObject({ isAddressed: false, quoted: { from: bob.uuid } });
+    expect(parse({ group: team, text: 'x', quote: quote(us) })).toMatchObject({ isAddressed: true, quoted: { from: '', text: 'words' } });
+    expect(parse({ group: team, text: 'x', quote: quote(bob) })).toMatchObject({ isAddressed: false, quoted: { from: '', text: 'words' } });
   });
 });
 

@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Health } from '../../../src/channels/health.ts';
+import { RecentMessages } from '../../../src/channels/recent-messages.ts';
+import { LastIncoming } from '../../../src/channels/whatsapp-cloud/last-incoming.ts';
 import { Listener } from '../../../src/channels/whatsapp-cloud/listener.ts';
-import { LastIncoming, RecentMessages } from '../../../src/channels/whatsapp-cloud/recent.ts';
 import { type Channel, reactionPrefix } from '../../../src/core/channel.ts';
 import { HermeticError } from '../../../src/core/errors.ts';
 import { Accepted } from '../../contracts/channel-harness.ts';
@@ -26,7 +27,8 @@ afterEach(async () => {
   await harness.close();
 });
 
-const message = (id: string, body: unknown, from = ada.id) => ({ from, id, timestamp: '1700000000', type: 'text', text: { body } });
+const timestamp = String(Math.floor(Date.now() / 1000));
+const message = (id: string, body: unknown, from = ada.id) => ({ from, id, timestamp, type: 'text', text: { body } });
 const change = (value: Record<string, unknown>, field = 'messages') => ({
   field,
   value: { messaging_product: 'whatsapp', metadata: { display_phone_number: business.digits, phone_number_id: business.id }, ...value },

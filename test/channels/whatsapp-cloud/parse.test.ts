@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { LastIncoming } from '../../../src/channels/whatsapp-cloud/last-incoming.ts';
 import { chatIn, parseMessage, type Surroundings, surroundings } from '../../../src/channels/whatsapp-cloud/parse.ts';
-import { LastIncoming, RecentMessages } from '../../../src/channels/whatsapp-cloud/recent.ts';
 import { type Incoming, reactionPrefix } from '../../../src/core/channel.ts';
 import { ada, business } from '../../fakes/whatsapp-cloud/world.ts';
 
@@ -218,18 +218,6 @@ describe('any message at all', () => {
 });
 
 describe('what is remembered', () => {
-  it('forgets the oldest messages, by their number and by their length', () => {
-    const recent = new RecentMessages();
-    for (let index = 0; index < 5001; index += 1) recent.add('1', `m${index}`, { from: 'a', text: 'x' });
-    expect(recent.find('1', 'm0')).toBeUndefined();
-    expect(recent.find('1', 'm1')).toEqual({ from: 'a', text: 'x' });
-    recent.add('1', 'long', { from: 'a', text: 'x'.repeat(1_999_999) });
-    expect(recent.find('1', 'm5000')).toBeDefined();
-    expect(recent.find('1', 'm4999')).toBeUndefined();
-    recent.add('1', 'long', { from: 'a', text: 'short' });
-    expect(recent.find('1', 'long')).toEqual({ from: 'a', text: 'short' });
-  });
-
   it('forgets the chats that were quiet longest', () => {
     const last = new LastIncoming();
     for (let index = 0; index <= 10_000; index += 1) last.add(`chat ${index}`, `m${index}`);

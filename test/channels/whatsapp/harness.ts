@@ -25,6 +25,8 @@ function arrivedIn({ all }: KeptNotes): number {
 }
 
 export interface WhatsAppHarness extends ChannelHarness {
+  /** Ada reacts to the message of `author` that has this id. */
+  reacts(place: Place, author: FakePerson, id: string, emoji: string): void;
   readonly server: FakeWhatsApp;
   readonly notes: KeptNotes;
 }
@@ -79,7 +81,7 @@ export async function whatsappHarness(options: Record<string, unknown> = {}): Pr
 }
 
 /** For a gateway that links itself. */
-export async function whatsappFlowHarness(): Promise<FlowHarness> {
+export async function whatsappFlowHarness(): Promise<FlowHarness & WhatsAppHarness> {
   const harness = await whatsappHarness();
   const { server } = harness;
   return {
@@ -116,6 +118,10 @@ export function chatsOf(server: FakeWhatsApp) {
     last();
     return full;
   };
+  const reacts = (place: Place, author: FakePerson, id: string, emoji: string): void => {
+    const where = toGroup(place) === undefined ? { remoteJid: author.jid } : { remoteJid: group, participant: author.lidJid };
+    deliver(place, personIn(place), { reactionMessage: { key: { ...where, fromMe: false, id }, text: emoji } });
+  };
   return {
     direct: placeOf(server.ada.phone),
     otherDirect: placeOf(server.bob.phone),
@@ -129,9 +135,9 @@ export function chatsOf(server: FakeWhatsApp) {
       deliver(place, server.phone, { conversation: text });
     },
     userPresses(place: Place, message: string, data: string): void {
-      const key = { remoteJid: server.phone.jid, fromMe: false, id: message };
-      deliver(place, personIn(place), { reactionMessage: { key, text: data.slice(reactionPrefix.length) } });
+      reacts(place, server.phone, message, data.slice(reactionPrefix.length));
     },
+    reacts,
     shown: (place: Place): readonly ShownMessage[] => shownIn(server, place.chat, names),
     typingShown: ({ chat }: Place): number => server.typing.filter((to) => to.split('@')[0] === chat.split('@')[0]).length,
     noticesShown: () => [],

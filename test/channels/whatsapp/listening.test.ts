@@ -233,6 +233,73 @@ describe('who is meant', () => {
   });
 });
 
+describe('quotes', () => {
+  const saysTea = async (): Promise<void> => {
+    harness.server.says(harness.server.bob, 'B1', { conversation: 'I like tea' }, { chat: group });
+    await accepted.message();
+  };
+  /** Ada replies, with words of a quote that she chooses. */
+  const replies = async (context: Readonly<Record<string, string>>, chat?: string) => {
+    const { server } = harness;
+    const contextInfo = { ...context, quotedMessage: { conversation: 'never said' } };
+    server.says(server.ada, `Q${accepted.all.length}`, { extendedTextMessage: { text: 'see', contextInfo } }, { chat });
+    const count = accepted.all.length;
+    const found = await until('the reply is accepted', () => accepted.all[count]);
+    return found.kind === 'message' ? found : undefined;
+  };
+
+  it('a quote has the words and the author of the message that it names, and not those in the reply', async () => {
+    const { server } = harness;
+    await start();
+    await saysTea();
+    const tea = { from: 'Bob', text: 'I like tea' };
+    expect((await replies({ stanzaId: 'B1', participant: server.bob.lidJid }, group))?.quoted).toEqual(tea);
+    expect((await replies({ stanzaId: 'B1', participant: server.bob.jid }, group))?.quoted).toEqual(tea);
+  });
+
+  it('a quote of a message that is not known has no author', async () => {
+    const { server } = harness;
+    const channel = await start();
+    await saysTea();
+    const ours = await channel.send(harness.group, { text: 'our words' });
+    const unknown = { from: '', text: 'never said' };
+    expect((await replies({ stanzaId: 'B2', participant: server.bob.lidJid }, group))?.quoted).toEqual(unknown);
+    expect((await replies({ stanzaId: 'B1', participant: server.ada.lidJid }, group))?.quoted).toEqual(unknown);
+    expect((await replies({ stanzaId: 'B1' }, group))?.quoted).toEqual(unknown);
+    expect(await replies({ stanzaId: 'X', participant: server.phone.lidJid }, group)).toMatchObject({ isAddressed: true, quoted: unknown });
+    expect(await replies({ stanzaId: ours, participant: server.bob.lidJid }, group)).toMatchObject({ isAddressed: false, quoted: unknown });
+    // A message of another chat.
+    expect((await replies({ stanzaId: 'B1', participant: server.bob.lidJid }))?.quoted).toEqual(unknown);
+    expect((await replies({ stanzaId: ours, participant: server.phone.lidJid }))?.quoted).toEqual(unknown);
+  });
+
+  it('a quote of a message of ours has our words as they read now', async () => {
+    const channel = await start();
+    const ours = await channel.send(harness.direct, { text: 'our first words' });
+    const context = { stanzaId: ours, participant: harness.server.phone.jid };
+    expect((await replies(context))?.quoted).toEqual({ from: 'Hermetic', text: 'our first words' });
+    await channel.edit?.(harness.direct, ours, { text: 'our last words' });
+    expect((await replies(context))?.quoted).toEqual({ from: 'Hermetic', text: 'our last words' });
+  });
+
+  it('a quote tells our words from those of the owner in their chat with themselves', async () => {
+    const { server } = harness;
+    const channel = await start({ mode: 'self' });
+    server.says(server.phone, 'M1', { conversation: 'my words' });
+    const { place } = await accepted.message();
+    const ours = await channel.send(place, { text: 'our words' });
+    for (const [number, stanzaId] of ['M1', ours].entries()) {
+      const contextInfo = { stanzaId, participant: server.phone.jid, quotedMessage: { conversation: 'never said' } };
+      server.says(server.phone, `Q${number}`, { extendedTextMessage: { text: `see ${number}`, contextInfo } });
+    }
+    const quoted = await Promise.all([0, 1].map((number) => accepted.message(({ text }) => text === `see ${number}`)));
+    expect(quoted.map((one) => one.quoted)).toEqual([
+      { from: server.phone.name, text: 'my words' },
+      { from: 'Hermetic', text: 'our words' },
+    ]);
+  });
+});
+
 describe('in the chat of the owner with themselves', () => {
   it('what the owner writes there is taken as theirs, and nothing of anybody else', async () => {
     const { server } = harness;

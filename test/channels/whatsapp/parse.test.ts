@@ -1,13 +1,13 @@
 import * as baileys from 'baileys';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { RecentMessages } from '../../../src/channels/recent-messages.ts';
 import type { Self } from '../../../src/channels/whatsapp/account.ts';
 import type { Baileys, WireMessage } from '../../../src/channels/whatsapp/baileys.ts';
 import { userOf } from '../../../src/channels/whatsapp/jids.ts';
 import { MessageIds } from '../../../src/channels/whatsapp/message-ids.ts';
 import { NoteCache } from '../../../src/channels/whatsapp/note-cache.ts';
 import { type ParseParts, parseMessage } from '../../../src/channels/whatsapp/parse.ts';
-import { Recent } from '../../../src/channels/whatsapp/recent.ts';
 import { wireMessageOf } from '../../../src/channels/whatsapp/wire-message.ts';
 import { KeptNotes } from '../../contracts/kept-notes.ts';
 
@@ -20,7 +20,7 @@ const parts: ParseParts = {
   mode: 'bot',
   self,
   ids,
-  recent: new Recent(),
+  recent: new RecentMessages(),
   people: {
     find: (jid) => userOf(jid)?.user,
     idOf: (jid, other) => (userOf(other)?.isLid === false ? userOf(other)?.user : userOf(jid)?.user),
@@ -144,6 +144,44 @@ describe('whom it is meant for in a group', () => {
 
   it('a forwarded message is marked as that', () => {
     expect(parse(text('/run rm', { isForwarded: true }))).toMatchObject({ text: '/run rm', forwarded: { from: '' } });
+  });
+});
+
+describe('reactions', () => {
+  const direct = { from: '490003@s.whatsapp.net' };
+  const ownChat = { from: '490001@s.whatsapp.net', recipient: '490001@s.whatsapp.net' };
+  const members = { from: group, participant: '490003@s.whatsapp.net' };
+  /** As the phone of a person writes it, and as it is read here. */
+  const react = (key: baileys.proto.IMessageKey, address: Record<string, string>, mode: 'bot' | 'self' = 'bot') => {
+    const plain = [baileys.encodeWAMessage({ reactionMessage: { key: { id: ours, ...key }, text: '👍' } })];
+    const attrs = { id: 'R1', t: String(now / 1000), notify: 'Admin', ...address };
+    return parseMessage(wireMessageOf({ attrs, plain }, self, baileys as unknown as Baileys), now, { ...parts, mode });
+  };
+
+  it.each<[string, baileys.proto.IMessageKey, Record<string, string>, 'bot' | 'self']>([
+    ['in a direct chat', { remoteJid: '490001@s.whatsapp.net', fromMe: false }, direct, 'bot'],
+    ['in a direct chat that names us by our other number', { remoteJid: '9001@lid', fromMe: false }, direct, 'bot'],
+    ['in a group', { remoteJid: group, fromMe: false, participant: '490001@s.whatsapp.net' }, members, 'bot'],
+    ['in a group that names us by our other number', { remoteJid: group, fromMe: false, participant: '9001@lid' }, members, 'bot'],
+    ['in the chat of the owner with themselves', { remoteJid: '490001@s.whatsapp.net', fromMe: true }, ownChat, 'self'],
+  ])('to a message of ours %s are presses', (_, key, address, mode) => {
+    const from = { id: mode === 'self' ? '490001' : '490003', name: 'Admin' };
+    expect(react(key, address, mode)).toMatchObject({ kind: 'press', data: 'reaction:👍', message: ours, from });
+  });
+
+  it.each<[string, baileys.proto.IMessageKey, Record<string, string>, 'bot' | 'self']>([
+    ['of another member', { remoteJid: group, fromMe: false, participant: '490666@s.whatsapp.net' }, members, 'bot'],
+    ['of another member, by their other number', { remoteJid: group, fromMe: false, participant: '9666@lid' }, members, 'bot'],
+    ['of a member with our digits as their other number', { remoteJid: group, fromMe: false, participant: '490001@lid' }, members, 'bot'],
+    ['of the person who reacts, in a group', { remoteJid: group, fromMe: true, participant: '490003@s.whatsapp.net' }, members, 'bot'],
+    ['of the person who reacts, in a group, as if of us', { remoteJid: group, fromMe: true, participant: '9001@lid' }, members, 'bot'],
+    ['of no one, in a group', { remoteJid: group, fromMe: false }, members, 'bot'],
+    ['of the person who reacts, in a direct chat', { remoteJid: '490001@s.whatsapp.net', fromMe: true }, direct, 'bot'],
+    ['that is not from the account of the owner', { remoteJid: '490001@s.whatsapp.net', fromMe: false }, ownChat, 'self'],
+    ['in a chat of the owner with another person', { fromMe: true }, { ...ownChat, recipient: '490002@s.whatsapp.net' }, 'self'],
+    ['of another person, to the account of the owner', { remoteJid: '490001@s.whatsapp.net', fromMe: false }, direct, 'self'],
+  ])('to a message with the id of ours %s are none', (_, key, address, mode) => {
+    expect(react(key, address, mode)).toBeUndefined();
   });
 });
 
