@@ -87,7 +87,7 @@ export class ConnectionQuestions {
     this.#options = options;
   }
 
-  /** Decides about the connections of this call. */
+  /** Decides about the connections of this call, and of the processes that it left running. */
   askerFor(call: ConnectingCall): ConnectionAsker {
     return async (request, options) => {
       try {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Action, CallOrigin, Finding, JudgeContext, Permission, Policy, SessionGuard, Verdict } from '../core/approval.ts';
+import type { Action, Brought, CallOrigin, Finding, JudgeContext, Permission, Policy, SessionGuard, Verdict } from '../core/approval.ts';
 import type { AuditEvent } from '../core/audit.ts';
 import type { Sync } from '../core/conversation.ts';
 import type { GrantLedger, ModeLedger } from '../core/store.ts';
@@ -17,6 +17,8 @@ interface CallContext {
   judgeContext: JudgeContext;
   sandbox: string;
   backend: string;
+  /** Told what the actions bring, when they may happen and one of them is a command. */
+  bring(paths: readonly Brought[]): void;
 }
 
 /** Its tables in the state database. Opening it may fail, and then nothing runs. */
@@ -31,7 +33,7 @@ export interface ApprovalStores {
 export interface GuardOptions {
   policy: Policy;
   /** May open the sandbox first. */
-  callContext(origin: CallOrigin): Promise<CallContext>;
+  callContext(actions: readonly Action[], origin: CallOrigin): Promise<CallContext>;
   session: { parts: readonly string[]; title: string };
   /** A durable name of what asks, such as a turn: after a restart its questions are taken up again. Without one they are not. */
   run?: string | undefined;
@@ -54,10 +56,18 @@ interface Judged extends Pick<CallContext, 'sandbox' | 'backend'> {
   origin: CallOrigin;
 }
 
+/** On all actions of a call together. */
+interface Judgement {
+  kind: Verdict['kind'];
+  found: Finding[];
+  brings: Brought[];
+}
+
 /** One call on its way through the guard. */
 interface Call extends Judged, CallContext {
   /** All that was found, also what is granted already. */
   judged: readonly Finding[];
+  brings: readonly Brought[];
   stores: ApprovalStores;
   signal: AbortSignal;
 }
@@ -108,9 +118,9 @@ export function guardOf(options: GuardOptions): SessionGuard {
     origin: CallOrigin,
     signal: AbortSignal,
   ): Promise<{ kind: Verdict['kind']; call: Call }> {
-    const [callContext, stores] = await Promise.all([options.callContext(origin), options.stores()]);
-    const { kind, found: findings } = await verdictOn(actions, callContext.judgeContext);
-    return { kind, call: { ...callContext, actions, findings, judged: findings, origin, stores, signal } };
+    const [callContext, stores] = await Promise.all([options.callContext(actions, origin), options.stores()]);
+    const { kind, found: findings, brings } = await verdictOn(actions, callContext.judgeContext);
+    return { kind, call: { ...callContext, actions, findings, judged: findings, brings, origin, stores, signal } };
   }
 
   async function judge(actions: readonly Action[], origin: CallOrigin, signal: AbortSignal): Promise<Permission> {
@@ -131,13 +141,14 @@ export function guardOf(options: GuardOptions): SessionGuard {
   }
 
   /** Of all actions together. Security: what is neither allowed nor to be asked about is refused. */
-  async function verdictOn(actions: readonly Action[], judgeContext: JudgeContext): Promise<{ kind: Verdict['kind']; found: Finding[] }> {
+  async function verdictOn(actions: readonly Action[], judgeContext: JudgeContext): Promise<Judgement> {
     const verdicts = await Promise.all(
       actions.map((action) => (action.kind === 'connect' ? verdictOnConnections(action) : options.policy.judge(action, judgeContext))),
     );
     const found = distinct(verdicts.flatMap((verdict) => (verdict.kind === 'allow' ? [] : verdict.findings)));
-    if (verdicts.every(({ kind }) => kind === 'allow')) return { kind: 'allow', found };
-    return { kind: verdicts.every(({ kind }) => kind === 'allow' || kind === 'ask') ? 'ask' : 'deny', found };
+    const brings = verdicts.flatMap((verdict) => (verdict.kind === 'deny' ? [] : (verdict.brings ?? [])));
+    if (verdicts.every(({ kind }) => kind === 'allow')) return { kind: 'allow', found, brings };
+    return { kind: verdicts.every(({ kind }) => kind === 'allow' || kind === 'ask') ? 'ask' : 'deny', found, brings };
   }
 
   async function remember(call: Call): Promise<Permission> {
@@ -235,12 +246,19 @@ export function guardOf(options: GuardOptions): SessionGuard {
       return meaningChanged();
     }
     const claimed = await stores.questions.claim(question, [event(call, 'allowed', `answer ${question.answer?.kind}`, question.id)]);
-    return claimed ? { allowed: true, by: question.answer?.kind as 'once' | 'session' | 'always' } : usedUp();
+    if (!claimed) return usedUp();
+    noteBrought(call);
+    return { allowed: true, by: question.answer?.kind as 'once' | 'session' | 'always' };
+  }
+
+  /** Before the command runs, so that the next one is judged with it. */
+  function noteBrought({ actions, brings, bring }: Call): void {
+    if (brings.length > 0 || actions.some(({ kind }) => commandKinds.has(kind))) bring(brings);
   }
 
   /** Security: the session may have given a program another meaning while a person decided. */
   async function meansMore({ actions, origin, judged, sandbox, backend }: Call): Promise<boolean> {
-    const now = await options.callContext(origin);
+    const now = await options.callContext(actions, origin);
     const { kind, found } = await verdictOn(actions, now.judgeContext);
     const known = new Set(judged.map(keyOf));
     return kind === 'deny' || now.sandbox !== sandbox || now.backend !== backend || found.some((finding) => !known.has(keyOf(finding)));
@@ -248,6 +266,7 @@ export function guardOf(options: GuardOptions): SessionGuard {
 
   async function allow(call: Call, why: string, sync?: Sync): Promise<{ allowed: true }> {
     await call.stores.record(event(call, 'allowed', why), sync);
+    noteBrought(call);
     return { allowed: true };
   }
 
@@ -268,6 +287,9 @@ export function guardOf(options: GuardOptions): SessionGuard {
     return { at: new Date(), actor: 'agent', session: options.session.parts, kind: 'judgement', what, outcome };
   }
 }
+
+/** Actions after which what was brought is one command older. */
+const commandKinds: ReadonlySet<Action['kind']> = new Set<Action['kind']>(['command', 'script', 'input']);
 
 /** Rules that say that a command could not be judged to its end. */
 const unreadable: ReadonlySet<string> = new Set(['shell/too-complex', 'shell/unparseable']);

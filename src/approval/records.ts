@@ -80,12 +80,12 @@ export function connectionEvents({ session, command, origin, connections }: Comm
   return [
     ...connections.blocked.map((one) => {
       const { reason, by = null, count } = one;
-      const what = { ...hostOf(one), reason, rule: null, by, count, bytes: null, secrets: [] };
+      const what = { ...hostOf(one), reason, rule: null, by, count, bytes: null, secrets: [], placeholders: [] };
       return event(failures.has(reason) ? 'failed' : 'blocked', what);
     }),
     ...connections.allowed.map((one) => {
-      const { rule = null, count, bytes, secrets } = one;
-      return event('allowed', { ...hostOf(one), reason: null, rule, by: null, count, bytes, secrets });
+      const { rule = null, count, bytes, secrets, placeholders } = one;
+      return event('allowed', { ...hostOf(one), reason: null, rule, by: null, count, bytes, secrets, placeholders });
     }),
   ];
 }

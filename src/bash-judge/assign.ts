@@ -12,6 +12,7 @@ export function assign({ name, value, append, index }: Assignment, shell: Shell,
     const elements = value.elements.flatMap((element) => oneOf(expandWord(element, scope)));
     // Which element is where is not followed when the command says it.
     const known = append && !shell.readonlyNames.has(name) ? shell.arrays.get(name) : undefined;
+    shell.judgement.lookThrough(known);
     const isPlaced = elements.some((text) => /^\[.*\]=/s.test(text)) || shell.readonlyNames.has(name);
     if (isPlaced || (append && !known)) {
       mix(

@@ -283,7 +283,10 @@ const arithmetic: Builtin = (args, shell) => {
 const kill: Builtin = (args, shell, stdin) => {
   const [first = ''] = args;
   if (/^-[lL]$/.test(first)) return [unknown];
-  const afterSignal = /^-[sn]$/.test(first) ? args.slice(2) : /^-\w/.test(first) && args.length > 1 ? args.slice(1) : args;
+  const signal = /^-[sn]$/.test(first) ? args[1] : /^-\w/.test(first) && args.length > 1 ? first.slice(1) : undefined;
+  const afterSignal = /^-[sn]$/.test(first) ? args.slice(2) : signal === undefined ? args : args.slice(1);
+  // It only tells whether there is such a process.
+  if (signal === '0' && afterSignal.every((arg) => /^\d+$/.test(arg))) return nothing;
   for (const arg of afterSignal) if (arg !== '--') judgeValue('pid', arg, { program: 'kill', shell, stdin, rest: [], downloads: false });
   return nothing;
 };
@@ -305,6 +308,7 @@ const builtins: Readonly<Record<string, Builtin>> = {
   shift: (args, shell) => {
     const count = args.length === 0 ? 1 : /^\d+$/.test(args[0] ?? '') ? Number(args[0]) : Number.NaN;
     const { parameters } = shell;
+    shell.judgement.lookThrough(parameters);
     // With another number it fails, and shifts nothing.
     shell.parameters = parameters && count <= parameters.length && !parameters.some(isUnknown) ? parameters.slice(count) : undefined;
     return nothing;

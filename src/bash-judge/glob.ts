@@ -1,9 +1,20 @@
+import { BoundedMap } from '../lib/bounded-map.ts';
+
 const maxPattern = 200;
+/** A pattern is compared with many places, one after the other. */
+const made = new BoundedMap<string, RegExp | undefined>(50);
 
 /** The expression a pattern of the shell stands for, or undefined when it is too much of one. `*` crosses slashes where `anywhere`. */
 export function globExpression(pattern: string, anywhere: boolean): RegExp | undefined {
+  if (pattern.length > maxPattern) return undefined;
+  const key = `${anywhere}${pattern}`;
+  if (!made.has(key)) made.set(key, makeExpression(pattern, anywhere));
+  return made.get(key);
+}
+
+function makeExpression(pattern: string, anywhere: boolean): RegExp | undefined {
   // Security: many stars in a row of alternatives would make the expression take exponential time.
-  if (pattern.length > maxPattern || (pattern.match(/\*/g)?.length ?? 0) > 4) return undefined;
+  if ((pattern.match(/\*/g)?.length ?? 0) > 4) return undefined;
   let source = '';
   for (let at = 0; at < pattern.length; at++) {
     const character = pattern[at] as string;

@@ -7,7 +7,7 @@ import { loadExports } from './session.ts';
 import { type Found, Judgement, Shell, TooComplex } from './shell.ts';
 import type { Programs } from './tables/program.ts';
 import { rules } from './tables/rules.ts';
-import { touchList, touchRead, touchWrite } from './touch.ts';
+import { resolvePaths, touchList, touchRead, touchWrite } from './touch.ts';
 import { unknown } from './values.ts';
 import { runSource } from './walk.ts';
 
@@ -18,16 +18,16 @@ import { runSource } from './walk.ts';
 export function judge(action: JudgedAction, context: JudgeContext, added: Programs = {}): Verdict {
   // The sandbox is the boundary: a command may ruin it.
   if (context.disposable && context.hostPaths.length === 0) return { kind: 'allow' };
+  const judgement = new Judgement(context, added);
   return verdictOn(
-    foundIn(context, added, (judgement) => look(action, judgement)),
-    context,
+    foundBy(judgement, () => look(action, judgement)),
+    judgement,
   );
 }
 
-function foundIn(context: JudgeContext, added: Programs, lookAt: (judgement: Judgement) => void): readonly Found[] {
-  const judgement = new Judgement(context, added);
+function foundBy(judgement: Judgement, lookAt: () => void): readonly Found[] {
   try {
-    lookAt(judgement);
+    lookAt();
   } catch (error) {
     // Security: what cannot be judged to its end is not harmless.
     const rule = error instanceof TooComplex || error instanceof RangeError ? 'shell/too-complex' : 'shell/unparseable';
@@ -45,6 +45,7 @@ function look(action: JudgedAction, judgement: Judgement): undefined {
   const shell = new Shell(judgement, action.cwd);
   if (action.kind !== 'script') {
     const path = action.path.replace(/^~(?=\/|$)/, context.home);
+    if (action.kind === 'write') for (const one of resolvePaths(path, shell)) judgement.files.settleBelow(one ?? unknown);
     return action.kind === 'write' ? touchWrite(path, 'write_file', shell) : touchRead(path, `${action.kind}_file`, shell);
   }
   if (!context.disposable) judgement.report('script/run', action.language);
@@ -69,8 +70,10 @@ function lookAtSource(text: string, shell: Shell): undefined {
 /** As what a shell reads, and as code for this process, which was judged when it was started. */
 function lookAtInput({ process, text, cwd, before = '' }: Extract<JudgedAction, { kind: 'input' }>, judgement: Judgement): undefined {
   const place = cwd ?? (judgement.context.home || '/');
-  const given = (source: string, stdin: string): readonly Found[] =>
-    foundIn(judgement.context, judgement.added, (one) => void runSource(source, shellIn(place, one), [stdin]));
+  const given = (source: string, stdin: string): readonly Found[] => {
+    const one = new Judgement(judgement.context, judgement.added);
+    return foundBy(one, () => void runSource(source, shellIn(place, one), [stdin]));
+  };
   lookAtSource(text, shellIn(place, judgement));
   const known = new Set(given(process, '').map(keyOf));
   // Security: a denied action can be put together from harmless pieces, such as a directory and then a file in it.
@@ -82,14 +85,15 @@ function keyOf({ rule, program, target }: Found): string {
   return `${rule}\n${program ?? ''}\n${target ?? ''}`;
 }
 
-function verdictOn(found: readonly Found[], context: JudgeContext): Verdict {
+function verdictOn(found: readonly Found[], { context, files }: Judgement): Verdict {
   const counted = context.disposable ? found.filter((one) => countsInside(one, context)) : found;
-  if (counted.length === 0) return { kind: 'allow' };
+  const later = context.disposable || files.brings.length === 0 ? {} : { brings: files.brings };
+  if (counted.length === 0) return { kind: 'allow', ...later };
   const findings = counted.map(({ rule, program, target }): Finding => {
     const { title, why, grant } = rules[rule];
     return { rule, title, why, program, target, byProgram: grant === 'program' };
   });
-  return { kind: counted.some(({ rule }) => rules[rule].answer === 'deny') ? 'deny' : 'ask', findings };
+  return counted.some(({ rule }) => rules[rule].answer === 'deny') ? { kind: 'deny', findings } : { kind: 'ask', findings, ...later };
 }
 
 /** Deletions of the host's files, where they can be written. */

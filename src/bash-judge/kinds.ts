@@ -1,7 +1,9 @@
 import { isHarmlessAwk, isHarmlessJq, isReadingSql, sedEffects } from './languages.ts';
+import { noteFiles } from './made-files.ts';
 import { isBesideSession, isOfSession, isOwn } from './paths.ts';
 import { runProgram } from './run.ts';
 import type { Shell } from './shell.ts';
+import { isRunner } from './tables/index.ts';
 import type { Kind } from './tables/program.ts';
 import type { RuleId } from './tables/rules.ts';
 import { harmlessSettings } from './tables/settings.ts';
@@ -38,7 +40,9 @@ const looks: Readonly<Record<Kind, LookAt>> = {
   text: () => undefined,
   read: (text, { program, shell }) => void (text === '-' || touchRead(text, program, shell)),
   list: (text, { program, shell }) => void touchList(text, program, shell),
-  write: writeTo,
+  write: (text, { program, shell }) => void (text === '-' || touchWrite(text, program, shell)),
+  into: (text, { program, shell }) => void touchWrite(text, program, shell),
+  attributes: (text, { program, shell }) => void touchWrite(text, program, shell),
   delete: (text, { program, shell }) => void touchDelete(text, program, shell),
   move: (text, { program, shell }) => {
     touchRead(text, program, shell);
@@ -53,7 +57,10 @@ const looks: Readonly<Record<Kind, LookAt>> = {
     shell.judgement.makesLink = true;
     return undefined;
   },
-  directory: (text, { program, shell }) => void touchDirectory(text, program, shell),
+  directory: (text, { program, shell }) => {
+    touchDirectory(text, program, shell);
+    runFound(text, program, shell);
+  },
   script: runFile,
   command: (text, { shell, stdin, rest }) => runProgram([text, ...rest], shell.fork(), stdin),
   exec: (text, { shell, stdin, rest }) => runProgram([text, ...rest], shell.fork(), stdin),
@@ -62,7 +69,7 @@ const looks: Readonly<Record<Kind, LookAt>> = {
   code: (text, place) => report('code/inline', place, text),
   url: fetchFrom,
   package: (text, place) => {
-    if (/^\.{1,2}(?:\/|$|\[)/.test(text)) touchDirectory(text.replace(/\[.*$/, ''), place.program, place.shell);
+    if (/^\.{1,2}(?:\/|$|\[)/.test(text)) looks.directory(text.replace(/\[.*$/, ''), place);
     else if (!packageName.test(text) && !(place.program.startsWith('composer') && /^[\w.-]+\/[\w.-]+(?::[\w.^~*|-]+)?$/.test(text)))
       report('packages/install', place, text);
     return undefined;
@@ -106,7 +113,7 @@ const looks: Readonly<Record<Kind, LookAt>> = {
     const [, key, value = ''] = /^(\w+)=(.*)$/s.exec(text) ?? [];
     if (value.startsWith('~')) return report('files/outside', place, text);
     if (key === 'if') touchRead(value, place.program, place.shell);
-    else if (key === 'of') writeTo(value, place);
+    else if (key === 'of') touchWrite(value, place.program, place.shell);
     return unsure(text, place);
   },
   prunes: (text, { program, shell }) => void touchDelete(`${text}/${below}`, program, shell),
@@ -124,10 +131,13 @@ const looks: Readonly<Record<Kind, LookAt>> = {
     return undefined;
   },
   pid: (text, place) => {
-    if (/^-(?:1|\uE002)$/.test(text)) report('system/kill-all', place, text);
-    else if (/^[01]$/.test(text)) report('process/kill-by-name', place, text);
-    else if (!/^(?:\d+|%[\w?]+|\uE006)$/.test(text)) report('process/kill-by-name', place, text);
-    return undefined;
+    const { hermetic = [], session = [] } = place.shell.context.processes ?? {};
+    // A group has the number of the process that began it.
+    const number = /^-?\d+$/.test(text) ? Math.abs(Number(text)) : undefined;
+    if (number !== undefined && hermetic.includes(number)) return report('hermetic/process', place, text);
+    if (/^-(?:1|\uE002)$/.test(text)) return report('system/kill-all', place, text);
+    if (number !== undefined && number > 1) return session.includes(number) ? undefined : report('process/foreign', place, text);
+    return /^(?:%[\w?%+-]+|\uE006)$/.test(text) ? undefined : report('process/kill-by-name', place, text);
   },
   flags: (text, place) =>
     /-f?plugin|-wrapper|-specs|-B|@|-load|-extld|-linkmode|-toolexec|profile|\/|-Xclang|-fuse-ld|-dynamic-linker|[`$]/.test(text)
@@ -147,11 +157,10 @@ function unsure(text: string, place: Place): undefined {
   if (isUnknown(text.slice(0, 1))) report('shell/unresolved-argument', place);
 }
 
-function writeTo(text: string, { program, shell, downloads }: Place): undefined {
-  if (text === '-') return;
+/** A file that the code of a small language writes. */
+function writeTo(text: string, { program, shell }: Place): undefined {
   touchWrite(text, program, shell);
-  if (!downloads && program !== 'tee' && program !== 'dd') return;
-  for (const path of resolvePaths(text, shell)) (downloads ? shell.judgement.downloaded : shell.judgement.written).add(path ?? unknown);
+  noteFiles(text, 'written', shell);
 }
 
 /** Security: what a file of the workspace does is not looked at, so a file that the same command makes is asked about. */
@@ -163,14 +172,36 @@ export function runFile(text: string, place: Place): undefined {
   if (/^[-+]/.test(text) || !/^[\w%+=,./~*?[\]\uE000-\uE00F -]+$/.test(text)) return report('code/unseen', place, text);
   for (const path of resolvePaths(text, shell)) {
     if (path === undefined) report('shell/unresolved-argument', place);
-    else if (shell.judgement.downloaded.has(path)) report('network/download-then-run', place, path);
     else if (!isOfSession(path, shell)) shell.judgement.report('code/unseen', program, path, path);
-    else if (shell.judgement.written.has(path)) report('code/unseen', place, path);
+    else runMade(path, place);
   }
-  if (shell.judgement.written.has(unknown) || shell.judgement.downloaded.has(unknown)) report('code/unseen', place);
+  const { written, downloaded } = shell.judgement.files;
+  if (written.has(unknown) || downloaded.has(unknown)) report('code/unseen', place);
   for (const word of rest) touchMention(word, program, shell);
   // Security: Hermetic by the path of its file is Hermetic.
   if (/(?:^|\/)hermetic(?:\.m?js)?$/.test(text)) runProgram(['hermetic', ...rest], shell.fork(), [unknown]);
+}
+
+function runMade(path: string, place: Place): void {
+  const { files } = place.shell.judgement;
+  place.shell.judgement.step(files.cost);
+  const origin = files.originOf(path);
+  if (origin) report(origin === 'downloaded' ? 'network/download-then-run' : 'code/unseen', place, path);
+  files.settle(path);
+}
+
+/** Security: a tool that works in a directory runs what earlier commands brought there. */
+export function runFound(text: string, label: string, shell: Shell): void {
+  const [program = ''] = label.split(' ');
+  if (!isRunner(program)) return;
+  const { files } = shell.judgement;
+  for (const directory of resolvePaths(text, shell)) {
+    shell.judgement.step(files.cost);
+    const found = directory === undefined ? undefined : files.foundIn(directory);
+    if (!found) continue;
+    shell.judgement.report(found.how === 'downloaded' ? 'network/download-then-run' : 'code/unseen', program, found.path);
+    files.settle(found.path);
+  }
 }
 
 const ownHost = /^(?:https?:\/\/)?(?:localhost|127\.0\.0\.1|\[::1\]|0\.0\.0\.0)(?::[\d\uE000-\uE002]+)?(?:[/?#]|$)/;
@@ -193,5 +224,5 @@ function fetchFrom(text: string, place: Place): undefined {
 /** Where a program that names the file itself puts what it fetches. */
 function noteDownload(text: string, { shell }: Place): void {
   const [, name = ''] = /([^/?#]*)(?:[?#].*)?$/.exec(text) ?? [];
-  for (const path of resolvePaths(name, shell)) shell.judgement.downloaded.add(path ?? unknown);
+  noteFiles(name, 'downloaded', shell);
 }

@@ -20,6 +20,7 @@ export function variableValues(name: string, shell: Shell, quoted: boolean): rea
   if (name === '_') return [unknown];
   if (/^\d+$/.test(name)) {
     if (name === '0') return shell.variables.get('0') ?? ['bash'];
+    shell.judgement.lookThrough(shell.parameters);
     // A command has no parameters unless an earlier one of the session set some.
     if (!shell.parameters || shell.parameters.slice(0, Number(name)).some(isUnknown)) return ['', unknown];
     return [shell.parameters[Number(name) - 1] ?? ''];
@@ -68,6 +69,7 @@ function elementValues(
 ): readonly string[] {
   const elements = shell.arrays.get(part.parameter) ?? shell.variables.get(part.parameter) ?? [unknown];
   if (index.value === '@' || index.value === '*') return [listText(elements, index.value, quoted, shell)];
+  shell.judgement.lookThrough(elements);
   const texts = indexTexts(index, shell, expandText);
   const [only] = texts;
   const element =
@@ -85,13 +87,17 @@ function indexTexts(index: Word, shell: Shell, expandText: ExpandText): readonly
 /** Security: arithmetic takes the value of a name for an expression, and runs what stands in the index of an array in it. */
 export function computesFetched(text: string, shell: Shell): boolean {
   if (isUnknown(text)) return true;
-  return (text.match(/[A-Za-z_]\w*/g) ?? []).some((name) =>
-    (shell.variables.get(name) ?? shell.arrays.get(name) ?? []).some((value) => isUnknown(value) || runningIndex.test(value)),
-  );
+  return (text.match(/[A-Za-z_]\w*/g) ?? []).some((name) => {
+    const values = shell.variables.get(name) ?? shell.arrays.get(name) ?? [];
+    shell.judgement.lookThrough(values);
+    return values.some((value) => isUnknown(value) || runningIndex.test(value));
+  });
 }
 
 /** `"$*"` puts the first separator between them; where that is not the usual one, what comes out is not followed. */
 function listText(elements: readonly string[], name: string, quoted: boolean, shell: Shell): string {
+  // Each of them becomes a word, and costs as much as one that is written out.
+  shell.judgement.step(elements.length);
   if (name === '@' || !quoted) return elements.join(fieldBreak);
   return shell.variables.has('IFS') ? unknown : elements.join(' ');
 }

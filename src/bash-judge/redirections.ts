@@ -1,4 +1,5 @@
 import type { HereDoc, Redirection } from 'unbash';
+import { contentOf, isFetched, noteFiles, placesOf } from './made-files.ts';
 import type { Shell } from './shell.ts';
 import { resolvePaths, touchRead, touchWrite } from './touch.ts';
 import { unknown } from './values.ts';
@@ -11,17 +12,20 @@ interface Streams {
   diverted: boolean;
   /** Something else goes where its output goes. */
   mixed: boolean;
+  /** The files that its output goes to. */
+  targets: string[];
 }
 
-/** The output that reaches the pipe. */
-export function printedInto({ diverted, mixed }: Streams, output: readonly string[]): readonly string[] {
+/** The output that reaches the pipe. A file that gets the answer of another machine is a download later on. */
+export function printedInto({ diverted, mixed, targets }: Streams, output: readonly string[], shell: Shell): readonly string[] {
+  if (isFetched(output)) for (const target of targets) shell.judgement.files.bring(target, 'downloaded');
   if (mixed) return [unknown];
   return diverted ? [] : output;
 }
 
 /** Judges what a command reads from and writes to. */
 export function openRedirections(redirects: readonly Redirection[], shell: Shell, program: string | undefined): Streams {
-  const streams: Streams = { stdin: undefined, diverted: false, mixed: false };
+  const streams: Streams = { stdin: undefined, diverted: false, mixed: false, targets: [] };
   for (const redirect of redirects) {
     if (redirect.type === 'HereDoc') {
       const texts = documentTexts(redirect, shell);
@@ -48,11 +52,14 @@ function open(target: string, redirect: Exclude<Redirection, HereDoc>, shell: Sh
   }
   if (operator.startsWith('<')) {
     touchRead(target, program, shell);
-    streams.stdin = shell.judgement.streams.get(target) ?? [unknown];
+    streams.stdin = shell.judgement.streams.get(target) ?? [contentOf(target, shell)];
   }
   if (operator.includes('>')) {
     touchWrite(target, program, shell);
-    for (const path of resolvePaths(target, shell)) shell.judgement.written.add(path ?? unknown);
+    noteFiles(target, 'written', shell);
+    // Its old content is gone.
+    if (!/>>|<>/.test(operator)) for (const path of resolvePaths(target, shell)) shell.judgement.files.settle(path ?? unknown);
+    streams.targets.push(...placesOf(target, shell));
     if (/^\/(?:dev\/(?:std|fd|tty)|proc\/)/.test(target)) streams.mixed = true;
     else if (!redirect.descriptor || isDescriptor(redirect, 1)) streams.diverted = true;
   }

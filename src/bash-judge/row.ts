@@ -1,25 +1,25 @@
 import { runInput, runText, runUntil, runWithInput } from './inner-commands.ts';
-import { judgeValue, type Place } from './kinds.ts';
+import { judgeValue, type Place, runFound } from './kinds.ts';
+import { noteMade, type Touched } from './made-by-row.ts';
+import { contentOf, isBelow } from './made-files.ts';
 import { assignOperands, readOption, readRow } from './options.ts';
-import { isOfSession } from './paths.ts';
 import { lookForDenied } from './run.ts';
 import type { Shell } from './shell.ts';
 import { buildFiles } from './tables/build-files.ts';
 import { pathPrograms, runnerPrograms } from './tables/index.ts';
-import type { Program } from './tables/program.ts';
-import { resolvePaths, touchDirectory, touchList, touchMention } from './touch.ts';
+import type { Kind, Program } from './tables/program.ts';
+import { touchDirectory, touchList, touchMention } from './touch.ts';
 import { below, fetched, hasPlaceholder, isUnknown, plainToken, temporary, unknown } from './values.ts';
 
 type Texts = readonly string[];
 
-/** They make files out of others, under names that are not known. */
+/** They make files out of others, under names that are not known: out of what was fetched, what is fetched. */
 const unpacks = /^(?:tar|bsdtar|unzip|7z|7za|gunzip|bunzip2|unxz|cpio|ar|unrar|zstd|gzip|xz|git)$/;
 
 /** Judges the words of a program by its row. What it prints, as far as that is known. */
-export function runRow(label: string, row: Program, args: Texts, shell: Shell, stdin: Texts): Texts {
+export function runRow(label: string, row: Program, args: Texts, shell: Shell, stdin: Texts, before: readonly Touched[] = []): Texts {
   const { judgement } = shell;
-  if (label === 'git clone' || label === 'git submodule add') judgement.downloaded.add(unknown);
-  if (judgement.downloaded.size > 0 && unpacks.test(label)) judgement.downloaded.add(unknown);
+  if (judgement.files.downloaded.size > 0 && unpacks.test(label)) judgement.files.downloaded.add(unknown);
   if (row.asks) {
     judgement.report(row.asks, label);
     if (row.operands === undefined && row.subcommands === undefined) {
@@ -28,11 +28,15 @@ export function runRow(label: string, row: Program, args: Texts, shell: Shell, s
     }
   }
   // Security: a program that works where it is started runs what it finds there.
-  if (runnerPrograms.has(label)) noteBrought(label, shell);
+  if (runnerPrograms.has(label)) {
+    noteBrought(label, shell);
+    if (!namesScript(row, args) && !onlyShows(args)) runFound('.', label, shell);
+  }
   if (!label.includes(' ')) (pathPrograms.has(label) ? touchList : touchDirectory)('.', label, shell);
   const { subcommands } = readRow(row);
   const operands: string[] = [];
   const given = new Set<string>();
+  const touched: Touched[] = [...before];
   const place = (rest: Texts): Place => ({ program: label, shell, stdin, rest, downloads: row.downloads === true });
   let ended = false;
   let replaced: string | undefined;
@@ -49,7 +53,6 @@ export function runRow(label: string, row: Program, args: Texts, shell: Shell, s
     }
     if (!ended && /^[-+]./.test(arg) && (arg.startsWith('-') || readRow(row).options.has(arg))) {
       const read = readOption(arg, args[at + 1], row);
-      const rest = args.slice(at + 1 + read.taken);
       for (const { name, option, value } of read.given) {
         given.add(name);
         if (!option) {
@@ -61,6 +64,9 @@ export function runRow(label: string, row: Program, args: Texts, shell: Shell, s
         if (option.kind === undefined || value === undefined) continue;
         if (value.includes(unknown) && !row.anyOption) judgement.report('shell/unresolved-argument', label);
         if (name === '-I') replaced = value;
+        touched.push({ kind: option.kind, text: value });
+        // Copied only where it is needed, for a command may have very many words.
+        const rest = beginsCommand.has(option.kind) ? args.slice(at + 1 + read.taken) : [];
         if (option.kind === 'exec') {
           at += runUntil(value, rest, operands, place([]));
         } else if (option.kind === 'command' || option.kind === 'module') return judgeValue(option.kind, value, place(rest));
@@ -73,21 +79,31 @@ export function runRow(label: string, row: Program, args: Texts, shell: Shell, s
     }
     if (at === 0 && row.firstNamed && !subcommands.has(arg)) judgement.report('program/option', label, arg);
     const subrow = operands.length === 0 && !hasPlaceholder(arg) ? subcommands.get(arg) : undefined;
-    if (subrow) return runRow(`${label} ${arg}`, subrow, args.slice(at + 1), shell, stdin);
+    if (subrow) return runRow(`${label} ${arg}`, subrow, args.slice(at + 1), shell, stdin, touched);
     if (!ended && mayBeOption(arg, row)) judgement.report('shell/unresolved-argument', label);
     operands.push(arg);
     if (row.optionsFirst) ended = true;
   }
   if (row.asksWithout && !row.asksWithout[0].split(' ').some((name) => given.has(name))) judgement.report(row.asksWithout[1], label);
   if (row.asksAlone && operands.length === 0) judgement.report(row.asksAlone, label);
-  return printedBy(
-    label,
-    row,
-    given,
-    judgeOperands(row, operands, given, { ...place([]), replaced, splits: given.has('-d') || given.has('--delimiter') }),
-    stdin,
-  );
+  const assigned = judgeOperands(row, operands, given, { ...place([]), replaced, splits: given.has('-d') || given.has('--delimiter') });
+  noteMade({ label, row, given, values: touched, operands: assigned, shell, stdin });
+  const printed = printedBy(label, row, given, assigned, stdin);
+  const isBrought = assigned.some(({ kind, text }) => kind === 'read' && contentOf(text, shell) !== unknown);
+  return isBrought ? printed.map((text) => (text === unknown ? unknown + fetched : text)) : printed;
 }
+
+function onlyShows(args: Texts): boolean {
+  return args.length > 0 && args.every((arg) => /^(?:-[vVh]|--?(?:version|help)|version|help)$/.test(arg));
+}
+
+/** Whether the words name the file that an interpreter runs, which is then looked at by itself. */
+function namesScript({ operands = '', optionsFirst }: Program, args: Texts): boolean {
+  return optionsFirst === true && /^script(?: |$)/.test(operands) && args.some((arg) => !arg.startsWith('-'));
+}
+
+/** Kinds of values and operands that the words after them belong to. */
+const beginsCommand: ReadonlySet<Kind> = new Set<Kind>(['command', 'exec', 'module', 'shell', 'script']);
 
 /** Security: a word that is not known may be an option, and so may a file of the workspace that a pattern matches. */
 function mayBeOption(arg: string, row: Program): boolean {
@@ -114,10 +130,9 @@ function judgeOperands(row: Program, operands: Texts, given: ReadonlySet<string>
   }
   // Code that a program reads from its standard input cannot be judged, unless it is shell code written in this command.
   if (/(?:^| )(?:script|sql)(?: |$)/.test(pattern) && !assigned.some(({ kind }) => kind === 'script' || kind === 'sql')) runInput(place);
-  noteCopies(assigned, shell);
   for (const { kind: named, text, at } of assigned) {
     const kind = named === 'prunes' && [...given].every((name) => everyFile.test(name)) ? 'delete' : named;
-    const rest = operands.slice(at + 1);
+    const rest = beginsCommand.has(kind) ? operands.slice(at + 1) : [];
     if (kind === 'command' && program === 'xargs') runWithInput([text, ...rest], place);
     else if (kind === 'target' && !given.has('-r') && !given.has('--relative')) judgeValue(kind, fromLink(text, assigned), place);
     else if (shell.judgement.dropsPatterns && kind === 'write' && /[*?[]/.test(text))
@@ -130,7 +145,9 @@ function judgeOperands(row: Program, operands: Texts, given: ReadonlySet<string>
 /** Whether what is fetched is kept under a name from its address. */
 function namesItself(program: string, given: ReadonlySet<string>): boolean {
   if (program === 'wget') return !given.has('-O') && !given.has('--output-document');
-  return given.has('-O') || given.has('--remote-name') || given.has('--remote-name-all');
+  if (program === 'aria2c') return !given.has('-o') && !given.has('--out');
+  if (program.startsWith('curl')) return given.has('-O') || given.has('--remote-name') || given.has('--remote-name-all');
+  return given.has('-d') || given.has('--download');
 }
 
 /** Options with which `find -delete` removes everything. */
@@ -144,23 +161,13 @@ function fromLink(text: string, assigned: readonly { kind: string; text: string 
 }
 
 /** Security: what a tool finds in the workspace is the workspace's, unless the same command brought it there. */
-function noteBrought(program: string, { judgement }: Shell): void {
-  if (judgement.downloaded.size > 0) judgement.report('network/download-then-run', program);
-  const written = [...judgement.written].find((path) => path === unknown || buildFiles.test(path));
-  if (written !== undefined) judgement.report('code/unseen', program, written);
-}
-
-/** Security: what is copied from outside the workspace is not a file of the workspace when the same command runs it. */
-function noteCopies(assigned: readonly { kind: string; text: string }[], shell: Shell): void {
-  const sources = assigned.filter(({ kind }) => kind === 'read' || kind === 'move').map(({ text }) => text);
-  if (!sources.some((text) => resolvePaths(text, shell).some((path) => path === undefined || !isOfSession(path, shell)))) return;
-  for (const { kind, text } of assigned) {
-    if (kind !== 'write') continue;
-    for (const path of resolvePaths(text, shell)) {
-      shell.judgement.written.add(path ?? unknown);
-      for (const source of sources) shell.judgement.written.add(`${path}/${source.slice(source.lastIndexOf('/') + 1)}`);
-    }
-  }
+function noteBrought(program: string, { judgement, workingDirectories }: Shell): void {
+  const { downloaded, written } = judgement.files;
+  judgement.step(judgement.files.cost);
+  if (downloaded.size > 0) judgement.report('network/download-then-run', program);
+  const isFound = (path: string): boolean => path === unknown || /[*?\]]$/.test(path) || buildFiles.test(path);
+  const made = [...written].find((path) => isFound(path) || workingDirectories.some((directory) => isBelow(directory, path)));
+  if (made !== undefined) judgement.report('code/unseen', program, made);
 }
 
 function printedBy(

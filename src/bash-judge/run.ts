@@ -1,13 +1,14 @@
 import { isBuiltin, runBuiltin } from './builtins.ts';
 import { runDefined } from './functions.ts';
 import { runFile } from './kinds.ts';
+import { isFetched } from './made-files.ts';
 import { runRow } from './row.ts';
 import type { Shell } from './shell.ts';
-import { programs } from './tables/index.ts';
+import { programs, withoutVersion } from './tables/index.ts';
 import type { Program } from './tables/program.ts';
 import { rules } from './tables/rules.ts';
 import { touchMention } from './touch.ts';
-import { hasPlaceholder, isUnknown, runningIndex, unknown } from './values.ts';
+import { fetched, hasPlaceholder, isUnknown, runningIndex, unknown } from './values.ts';
 import { runSource } from './walk.ts';
 
 type Texts = readonly string[];
@@ -27,7 +28,9 @@ export function runFields(fields: Texts, shell: Shell, stdin: Texts): Texts {
       if (args[0] !== undefined && Object.hasOwn(programs, args[0])) runFields(args, shell.fork(), stdin);
       return [unknown];
     }
-    return (name.includes('/') ? undefined : runDefined(name, args, shell, stdin)) ?? runProgram(fields, shell, stdin);
+    const output = (name.includes('/') ? undefined : runDefined(name, args, shell, stdin)) ?? runProgram(fields, shell, stdin);
+    // Made of the answer of another machine, it is still that.
+    return isFetched(args) || isFetched(stdin) ? output.map((text) => (text === unknown ? unknown + fetched : text)) : output;
   });
 }
 
@@ -73,8 +76,7 @@ export function runProgram(fields: Texts, shell: Shell, stdin: Texts): Texts {
 
 function rowOf(program: string, { judgement }: Shell): Program | undefined {
   if (Object.hasOwn(judgement.added, program)) return judgement.added[program];
-  // Versions of a program are the program: python3.12, gcc-13.
-  const plain = Object.hasOwn(programs, program) ? program : program.replace(/-?\d+(?:\.\d+)*$/, '');
+  const plain = withoutVersion(program);
   return Object.hasOwn(programs, plain) ? programs[plain] : undefined;
 }
 
@@ -99,9 +101,9 @@ export function lookForDenied(label: string, args: Texts, shell: Shell): void {
 }
 
 /** Looks only for actions on the deny list. */
-function keepDenied({ judgement: { found } }: Shell, look: () => void): void {
+function keepDenied({ judgement: { found, files } }: Shell, look: () => void): void {
   const before = new Set(found.keys());
-  look();
+  files.search(look);
   for (const [key, { rule }] of found) if (!before.has(key) && rules[rule].answer !== 'deny') found.delete(key);
 }
 

@@ -1,5 +1,6 @@
 import type { Function as FunctionNode } from 'unbash';
 import type { JudgeContext } from '../core/approval.ts';
+import { MadeFiles } from './made-files.ts';
 import type { Programs } from './tables/program.ts';
 import type { RuleId } from './tables/rules.ts';
 import { maxChoices, stream, unknown } from './values.ts';
@@ -28,9 +29,8 @@ export class Judgement {
   /** Rows of the owner, which come before those of the tables. */
   readonly added: Programs;
   readonly found = new Map<string, Found>();
-  /** Files that the command writes, and those of them that come from the network. */
-  readonly written = new Set<string>();
-  readonly downloaded = new Set<string>();
+  /** Files that the command writes or fetches, or earlier ones brought. */
+  readonly files: MadeFiles;
   /** It makes a symbolic link, so that `..` may lead elsewhere. */
   makesLink = false;
   /** A pattern that matches nothing is no word. */
@@ -48,6 +48,7 @@ export class Judgement {
   constructor(context: JudgeContext, added: Programs) {
     this.context = context;
     this.added = added;
+    this.files = new MadeFiles(context.brought ?? []);
   }
 
   report(rule: RuleId, program?: string, target?: string, path?: string): undefined {
@@ -66,6 +67,11 @@ export class Judgement {
   step(cost = 1): void {
     this.#steps += cost;
     if (this.#steps > maxSteps) throw new TooComplex();
+  }
+
+  /** Counts that a list is looked through, which is less than to make words of it. */
+  lookThrough(list: readonly string[] | undefined): void {
+    this.step((list?.length ?? 0) / 50);
   }
 
   /** Counts how deep programs start programs. */

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type { JudgeContext, JudgedAction, Policy, Verdict } from '../core/approval.ts';
-import { Lane } from '../lib/lanes.ts';
+import { Lane, Lanes } from '../lib/lanes.ts';
 import type { Programs } from './tables/program.ts';
 import { rules } from './tables/rules.ts';
 
@@ -19,16 +19,20 @@ export interface JudgeOptions {
 }
 
 /**
- * Judges in a thread of its own, one action at a time, so that no text holds up anything else. Security: a thread that takes too long, dies or
- * cannot be started means that a person is asked.
+ * Judges in a thread of its own, one action at a time, so that no text holds up anything else. Sessions take turns: at
+ * most one action of each is in line for the thread. Security: a thread that takes too long, dies or cannot be started
+ * means that a person is asked.
  */
 export class JudgeThread implements Policy {
   readonly #programs: () => Programs;
   readonly #deadlineMs: number;
   #worker: Worker | undefined;
-  readonly #lane = new Lane();
+  /** The line for the thread. */
+  readonly #line = new Lane();
+  /** Security: actions of one session wait here for each other, so that they are not all ahead of another session's. */
+  readonly #sessions = new Lanes<string>();
 
-  constructor({ programs = () => ({}), deadlineMs = 3_000 }: JudgeOptions = {}) {
+  constructor({ programs = () => ({}), deadlineMs = 500 }: JudgeOptions = {}) {
     this.#programs = programs;
     this.#deadlineMs = deadlineMs;
   }
@@ -36,7 +40,7 @@ export class JudgeThread implements Policy {
   async judge(action: JudgedAction, context: JudgeContext): Promise<Verdict> {
     // The sandbox is the boundary: there is nothing to judge.
     if (context.disposable && context.hostPaths.length === 0) return { kind: 'allow' };
-    return await this.#lane.run(() => this.#judgeNext(action, context));
+    return await this.#sessions.run(context.session, () => this.#line.run(() => this.#judgeNext(action, context)));
   }
 
   async #judgeNext(action: JudgedAction, context: JudgeContext): Promise<Verdict> {
@@ -51,13 +55,17 @@ export class JudgeThread implements Policy {
   async #answerOf(worker: Worker, request: Request): Promise<Verdict> {
     // The program does not end while something is judged.
     worker.ref();
+    const late = new AbortController();
+    // An answer that came while this thread was busy is in time: messages are read after timers.
+    const timer = setTimeout(() => setImmediate(() => late.abort()), this.#deadlineMs);
     try {
       worker.postMessage(request);
-      return (await once(worker, 'message', { signal: AbortSignal.timeout(this.#deadlineMs) }))[0] as Verdict;
+      return (await once(worker, 'message', { signal: late.signal }))[0] as Verdict;
     } catch (error) {
       this.#end(worker);
       throw error;
     } finally {
+      clearTimeout(timer);
       worker.unref();
     }
   }

@@ -18,6 +18,8 @@ import type { Shell } from './shell.ts';
 import type { RuleId } from './tables/rules.ts';
 import { below, isUnknown, temporary } from './values.ts';
 
+const patternCost = 6;
+
 /** No file has a longer name. */
 export const maxPath = 4_200;
 
@@ -25,7 +27,8 @@ export const maxPath = 4_200;
 export function resolvePaths(text: string, shell: Shell): readonly (string | undefined)[] {
   // Long texts take the patterns below too long.
   if (text === '' || text.length > maxPath || isUnknown(text)) return [undefined];
-  shell.judgement.step();
+  // A pattern is compared with many places, from each directory the shell may be in.
+  shell.judgement.step((isPattern(text) ? patternCost : 1) * (text.startsWith('/') ? 1 : shell.workingDirectories.length));
   if (text.startsWith(temporary)) return [text.includes('..') ? undefined : normalised(`${shell.context.sessionPaths?.[0] ?? ''}/${text}`)];
   const directories = shell.workingDirectories;
   // Security: where `..` leads from a link, and from places of the system that are links, is not known.

@@ -2,11 +2,12 @@ import type { AndOr, Case, Command, CommandNode, CompoundList, If, ParsedScript,
 import { forEachChild } from 'unbash';
 import { assign, assignLasting, assignmentField, declaring } from './assign.ts';
 import { defineFunction } from './functions.ts';
+import { isFetched } from './made-files.ts';
 import { parseCommand } from './parse.ts';
 import { openRedirections, printedInto } from './redirections.ts';
 import { runFields } from './run.ts';
 import { type Shell, unionByName, unionOf } from './shell.ts';
-import { below, combinations, hasPlaceholder, isUnknown, plainToken, unknown, unseenRule } from './values.ts';
+import { below, combinations, fetched, hasPlaceholder, isUnknown, plainToken, unknown, unseenRule } from './values.ts';
 import { judgeVariable } from './variables.ts';
 import { expandText, expandWord, visitNested } from './words.ts';
 
@@ -48,7 +49,9 @@ function runStatements(statements: readonly Statement[], shell: Shell, stdin: Te
 /** One after the other: of two texts nothing is known but that they are there. */
 function joined(first: Texts, second: Texts): Texts {
   if (first.length === 0 || second.length === 0) return first.length === 0 ? second : first;
-  return [...first, ...second].every((text) => text.endsWith(below)) ? unionOf([first, second]) : [unknown];
+  const both = [...first, ...second];
+  if (both.every((text) => text.endsWith(below))) return unionOf([first, second]);
+  return [isFetched(both) ? unknown + fetched : unknown];
 }
 
 function runList(list: CompoundList, shell: Shell, stdin: Texts): Texts {
@@ -73,7 +76,7 @@ export function runNode(node: CommandNode | Pipeline | AndOr | CompoundList, she
     case 'Redirected': {
       const streams = openRedirections(node.redirects, shell, undefined);
       const output = runNode(node.command, shell, streams.stdin ?? stdin);
-      return printedInto(streams, output);
+      return printedInto(streams, output, shell);
     }
     case 'If':
       return runIf(node, shell, stdin);
@@ -85,6 +88,7 @@ export function runNode(node: CommandNode | Pipeline | AndOr | CompoundList, she
     case 'Select': {
       const values = node.wordlist ? loopValues(node.wordlist, shell) : (shell.parameters ?? [unknown]);
       const name = node.name.value;
+      shell.judgement.lookThrough(values);
       if (node.type === 'Select') shell.set('REPLY', [unknown]);
       judgeVariable(name, values, shell, shell.exported.has(name));
       return runLoop(shell, values.some(hasPlaceholder) || values.length > 32, (way) => {
@@ -265,7 +269,7 @@ function runCommand(node: Command, shell: Shell, stdin: Texts): Texts {
     else if (value) shell.variables.set(name, value);
     else shell.variables.delete(name);
   }
-  return printedInto(streams, output);
+  return printedInto(streams, output, shell);
 }
 
 function runChoices(choices: readonly string[][][], shell: Shell, stdin: Texts): Texts {

@@ -94,7 +94,8 @@ function fieldChoices(word: Word, shell: Shell): string[][] {
 
 function piecesOf(word: Word, shell: Shell): Piece[][] {
   const pieces = word.parts ? choicesOfParts(word.parts, shell, false) : [[literal(word.value)]];
-  shell.judgement.step(pieces.reduce((sum, choice) => choice.reduce((length, { text }) => length + text.length, sum), 0) / 100);
+  const length = pieces.reduce((sum, choice) => choice.reduce((characters, { text }) => characters + text.length, sum), 0);
+  shell.judgement.step((pieces.length - 1) / 4 + length / 100);
   if (!/^~[\w.+-]*(?:\/|$)/.test(word.text)) return pieces;
   return pieces.flatMap((choice) => {
     const [first, ...rest] = choice;

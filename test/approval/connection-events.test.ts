@@ -21,7 +21,9 @@ describe('the records of the connections of a command', () => {
       { host: 'evil.example', port: 443, reason: 'refused', count: 3, by: 'telegram:1' },
       { host: 'evil.example', port: 443, reason: 'not-awaited', count: 1 },
     ] as const;
-    const allowed = [{ host: 'api.example', port: 8443, count: 2, bytes: 512, rule: 'api.example:8443', secrets: ['TOKEN'] }];
+    const allowed = [
+      { host: 'api.example', port: 8443, count: 2, bytes: 512, rule: 'api.example:8443', secrets: ['TOKEN'], placeholders: ['OTHER'] },
+    ];
     const common = { command: 'curl https://a.example', source: 'chat', person: 'telegram:4711' };
     const event = { actor: 'agent', session, kind: 'network' };
     expect(eventsOf({ connections: { blocked, allowed } })).toEqual([
@@ -29,7 +31,17 @@ describe('the records of the connections of a command', () => {
         ...event,
         outcome: 'blocked',
         what: {
-          ...{ host: 'evil.example', port: 443, reason: 'refused', rule: null, by: 'telegram:1', count: 3, bytes: null, secrets: [] },
+          ...{
+            host: 'evil.example',
+            port: 443,
+            reason: 'refused',
+            rule: null,
+            by: 'telegram:1',
+            count: 3,
+            bytes: null,
+            secrets: [],
+            placeholders: [],
+          },
           ...common,
         },
       },
@@ -37,7 +49,17 @@ describe('the records of the connections of a command', () => {
         ...event,
         outcome: 'blocked',
         what: {
-          ...{ host: 'evil.example', port: 443, reason: 'not-awaited', rule: null, by: null, count: 1, bytes: null, secrets: [] },
+          ...{
+            host: 'evil.example',
+            port: 443,
+            reason: 'not-awaited',
+            rule: null,
+            by: null,
+            count: 1,
+            bytes: null,
+            secrets: [],
+            placeholders: [],
+          },
           ...common,
         },
       },
@@ -54,6 +76,7 @@ describe('the records of the connections of a command', () => {
             count: 2,
             bytes: 512,
             secrets: ['TOKEN'],
+            placeholders: ['OTHER'],
           },
           ...common,
         },
@@ -75,7 +98,7 @@ describe('the records of the connections of a command', () => {
   });
 
   it('has null for what an answer allowed and for the person at this machine', () => {
-    const allowed = [{ host: 'a.example', port: 443, count: 1, bytes: 0, rule: undefined, secrets: [] }];
+    const allowed = [{ host: 'a.example', port: 443, count: 1, bytes: 0, rule: undefined, secrets: [], placeholders: [] }];
     const events = eventsOf({ connections: { blocked: [], allowed }, origin: { source: 'cli' } });
     expect(events).toMatchObject([{ outcome: 'allowed', what: { rule: null, person: null, source: 'cli' } }]);
   });

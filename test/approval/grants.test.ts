@@ -61,7 +61,7 @@ describe('grants', () => {
 
   it('a grant on one backend does not count on another', async () => {
     await rig.ask([command('mytool deploy build')], { approver: says('always') });
-    const callContext = async () => ({ judgeContext, sandbox: 'x', backend: 'ssh' });
+    const callContext = async () => ({ judgeContext, sandbox: 'x', backend: 'ssh', bring: () => undefined });
     expect(await isAsked([command('mytool deploy build')], {}, { callContext })).toBe(true);
   });
 

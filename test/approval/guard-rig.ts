@@ -62,7 +62,12 @@ export function guardRigs(): (path?: string) => Promise<Rig & { path: string }> 
     const stores: ApprovalStores = { questions, grants: store.grants, modes: store.modes, record: (event) => recorder.record(event) };
     const defaults: GuardOptions = {
       policy,
-      callContext: async ({ source, role }) => ({ judgeContext: { ...judgeContext, source, role }, sandbox: 'abc', backend: 'local' }),
+      callContext: async (_actions, { source, role }) => ({
+        judgeContext: { ...judgeContext, source, role },
+        sandbox: 'abc',
+        backend: 'local',
+        bring: () => undefined,
+      }),
       session,
       mode: 'manual',
       cronMode: 'deny',

@@ -17,7 +17,7 @@ const questions = new Questions({ ledger: store.approvals, approvers: [], redact
 const recorder = new Recorder(async () => store.audit);
 const guard = guardOf({
   policy,
-  callContext: async () => ({ judgeContext, sandbox: 'abc', backend: 'local' }),
+  callContext: async () => ({ judgeContext, sandbox: 'abc', backend: 'local', bring: () => undefined }),
   session,
   run,
   mode: 'manual',

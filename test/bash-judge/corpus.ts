@@ -8,6 +8,7 @@ export const policy: Policy = { judge: async (action, context) => judge(action, 
 
 /** On the machine itself, with nothing between. */
 export const local: JudgeContext = {
+  session: 'ada',
   disposable: false,
   hostPaths: [],
   source: 'chat',
@@ -43,6 +44,16 @@ export function harmlessCommands(): readonly string[] {
 /** Ways from a session's workspace to what is Hermetic's. */
 export function waysOut(): readonly Judged[] {
   return judgedCommands('ways-out.txt');
+}
+
+/** Sessions in which an agent edits files and runs them. */
+export function conversations(): readonly { title: string; commands: readonly string[] }[] {
+  const found: { title: string; commands: string[] }[] = [];
+  for (const line of lines('conversations.txt')) {
+    if (line.startsWith('== ')) found.push({ title: line.slice(3), commands: [] });
+    else found.at(-1)?.commands.push(line.replaceAll('⏎', '\n'));
+  }
+  return found;
 }
 
 function judgedCommands(name: string): readonly Judged[] {

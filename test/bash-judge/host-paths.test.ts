@@ -4,6 +4,7 @@ import type { JudgeContext } from '../../src/core/approval.ts';
 
 /** A disposable sandbox with two directories of the host in it. */
 const context: JudgeContext = {
+  session: 'ada',
   disposable: true,
   hostPaths: ['/data', '/srv/app/.cache'],
   source: 'chat',

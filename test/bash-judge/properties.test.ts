@@ -198,6 +198,19 @@ describe('the judge', () => {
     expect(judge(`echo ${'a'.repeat(1_000_000)}`)).toMatchObject({ kind: 'ask', findings: [{ rule: 'shell/too-complex' }] });
   });
 
+  it.each([
+    ['the parameters', `set -- ${'x '.repeat(100)}; ${'echo "$@"; '.repeat(500)}`],
+    ['an array', `a=(${'x '.repeat(100)}); ${'echo "\x24{a[@]}"; '.repeat(500)}`],
+    ['an array that grows', `a=(${'x '.repeat(10)}); ${'a=("\x24{a[@]}" "\x24{a[@]}"); '.repeat(13)}`],
+    ['patterns', `rm ${'x* '.repeat(6_000)}`],
+    ['a list that is looked through', `set -- ${'x '.repeat(2_000)}; ${'echo $2; '.repeat(1_000)}`],
+  ])('counts %s by how much there is to look at', (_name, text) => {
+    expect(judge(text)).toMatchObject({
+      kind: 'ask',
+      findings: expect.arrayContaining([expect.objectContaining({ rule: 'shell/too-complex' })]),
+    });
+  });
+
   it('never judges a quoted command as safer', () => {
     const plain = dangerousCommands().filter(
       ({ command }) => /^[\w./ -]+$/.test(command) && !/^(?:time|coproc|if|for|while) /.test(command),

@@ -19,7 +19,7 @@ describe('the judge thread', () => {
 
   it('asks when no verdict comes in time, and judges the next action', async () => {
     const impatient = new JudgeThread({ deadlineMs: 0 });
-    expect(await impatient.judge(command('ls'), local)).toMatchObject(tooComplex);
+    expect(await impatient.judge(command('case a in b) ls;; esac;'.repeat(2_500)), local)).toMatchObject(tooComplex);
     const judge = new JudgeThread({ deadlineMs: 60_000 });
     expect(await judge.judge(command('ls'), local)).toEqual({ kind: 'allow' });
   });
@@ -34,6 +34,31 @@ describe('the judge thread', () => {
     const judge = new JudgeThread({ deadlineMs: 60_000 });
     const verdicts = await Promise.all(['ls', 'rm -rf /', 'pwd', 'mytool'].map((text) => judge.judge(command(text), local)));
     expect(verdicts.map(({ kind }) => kind)).toEqual(['allow', 'deny', 'allow', 'ask']);
+  });
+
+  it("judges another session's command after at most one of a session that has many", async () => {
+    const judge = new JudgeThread();
+    const answered: string[] = [];
+    const note = async (session: string, text: string): Promise<void> => {
+      await judge.judge(command(text), { ...local, session });
+      answered.push(session);
+    };
+    const slow = `set -- ${'x '.repeat(20_000)}; ${'echo "$@"; '.repeat(1_500)}`;
+    const many = Array.from({ length: 10 }, () => note('many', slow));
+    await Promise.all([...many, note('other', 'ls -la')]);
+    expect(answered.indexOf('other')).toBeLessThanOrEqual(1);
+    expect(answered).toHaveLength(11);
+  });
+
+  it('serves sessions with many commands in turn', async () => {
+    const judge = new JudgeThread({ deadlineMs: 60_000 });
+    const answered: string[] = [];
+    const note = async (session: string): Promise<void> => {
+      await judge.judge(command('ls -la'), { ...local, session });
+      answered.push(session);
+    };
+    await Promise.all(['a', 'a', 'a', 'a', 'b', 'b', 'c'].map(note));
+    expect(answered).toEqual(['a', 'b', 'c', 'a', 'b', 'a', 'a']);
   });
 
   it('keeps the main thread free while it judges a complex command', async () => {

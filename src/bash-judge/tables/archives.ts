@@ -4,9 +4,9 @@ const help = '--help --version';
 
 // Left out: what runs programs (`-I`, `--to-command`, `--checkpoint-action`, `-F`, `--rsh-command`), what leads out of the directory
 // (`-P`, `--transform`), and what removes whole directories (`--recursive-unlink`).
-const tarOptions = `${help} -vvzjJaZhpkmwSUWlOR -C:write --directory:write -X:read --exclude-from:read -T:read --files-from:read
+const tarOptions = `${help} -vvzjJaZhpkmwSUWlOR -C:into --directory:into -X:read --exclude-from:read -T:read --files-from:read
   -b:text -N:text --exclude:text --exclude-vcs --exclude-vcs-ignores --exclude-backups --exclude-caches --strip-components:text
-  --strip:text --one-top-level:write? --owner:text --group:text --mode:mode --mtime:text --sort:text --format:text -H:text --posix
+  --strip:text --one-top-level:into? --owner:text --group:text --mode:mode --mtime:text --sort:text --format:text -H:text --posix
   --numeric-owner --gzip --gunzip --ungzip --bzip2 --xz --zstd --lzma --lzip --lzop --compress --auto-compress --no-auto-compress
   --verbose --totals --wildcards --no-wildcards --wildcards-match-slash --anchored --no-anchored --ignore-case --no-recursion --recursion
   --dereference --hard-dereference --preserve-permissions --same-permissions --no-same-permissions --same-owner --no-same-owner
@@ -23,6 +23,7 @@ const oldTar: Readonly<Record<string, Program>> = {
     options: tarOptions,
     operands: 'read text*',
     noPatterns: true,
+    brings: 'unpacked',
   },
   'tf|tzf|tjf|tJf|tvf|tzvf|tvzf|tjvf|tvjf|tJvf|tvJf|ztf|ztvf|vtf|taf|tavf': {
     options: tarOptions,
@@ -34,15 +35,16 @@ const oldTar: Readonly<Record<string, Program>> = {
     operands: 'write read*',
     noPatterns: true,
   },
-  'x|xz|xj|xJ|xv|xzv|xvz|xjv|xvj|xJv|xvJ|xp|xzp|zx|zxv|t|tz|tj|tJ|tv|tzv|tvz': { options: tarOptions, ...members },
+  'x|xz|xj|xJ|xv|xzv|xvz|xjv|xvj|xJv|xvJ|xp|xzp|zx|zxv': { options: tarOptions, ...members, brings: 'unpacked' },
+  't|tz|tj|tJ|tv|tzv|tvz': { options: tarOptions, ...members },
   'c|cz|cj|cJ|cv|czv|cvz|zc': { options: tarOptions, operands: 'read*', noPatterns: true },
 };
 
 /** The same with a dash: the archive that is only read may lie anywhere. */
-const dashed = Object.keys(oldTar)
+const [unpacking = [], listing = []] = Object.keys(oldTar)
   .slice(0, 2)
-  .flatMap((names) => names.split('|').map((name) => `-${name}:read`))
-  .join(' ');
+  .map((names) => names.split('|').map((name) => `-${name}`));
+const dashed = [...unpacking, ...listing].map((name) => `${name}:read`).join(' ');
 
 const modes = '-c -x -t -r -u -A -d --create --extract --get --list --append --update --catenate --concatenate --diff --compare --delete';
 
@@ -55,6 +57,7 @@ const tar: Program = {
   noPatterns: true,
   firstNamed: true,
   subcommands: oldTar,
+  brings: Object.fromEntries([...unpacking, '-x', '--extract', '--get'].map((name) => [name, 'unpacked'])),
 };
 
 const compressing = `${help} -cdfhklnNqrtvVz123456789L -0 -S:text --suffix:text -p:text --processes:text -b:text --blocksize:text -T:text
@@ -71,25 +74,40 @@ const toOutput = {
   '--list': 'read*',
 };
 
+const uncompressing = { '-d': 'uncompressed', '--decompress': 'uncompressed', '--uncompress': 'uncompressed' } as const;
+
+const zstd: Program = {
+  options: `${help} -123456789 -10 -11 -12 -13 -14 -15 -16 -17 -18 -19 -20 -21 -22 -cdfhklmnqrtvVzCS -o:write --output:write -D:read
+    -T:text --threads:text --rm --keep --force --stdout --decompress --uncompress --compress --test --list --quiet --verbose --ultra
+    --long:text? --fast:text? --adapt --no-check --check --progress --no-progress --rsyncable --best -q:text? --quality:text -w:text
+    --output-dir-flat:into --single-thread --patch-from:read`,
+  operands: 'write*',
+  operandsWith: { '-o': 'read*', '--output': 'read*', ...toOutput },
+  bringsUnless: Object.keys(toOutput).join(' '),
+};
+
 export const archivePrograms: Programs = {
   ...each('tar gtar bsdtar', tar),
-  ...each('gzip gunzip bzip2 bunzip2 xz unxz lzma unlzma pigz unpigz pbzip2 compress uncompress lzip plzip', {
+  ...each('gzip bzip2 xz lzma pigz pbzip2 compress lzip plzip', {
     options: compressing,
     operands: 'write*',
     operandsWith: toOutput,
+    brings: uncompressing,
+    bringsUnless: Object.keys(toOutput).join(' '),
+  }),
+  ...each('gunzip bunzip2 unxz unlzma unpigz uncompress', {
+    options: compressing,
+    operands: 'write*',
+    operandsWith: toOutput,
+    brings: 'uncompressed',
+    bringsUnless: Object.keys(toOutput).join(' '),
   }),
   // Its `-p` names a directory.
-  lzop: { options: compressing.replace('-p:text ', ''), operands: 'write*', operandsWith: toOutput },
+  lzop: { options: compressing.replace('-p:text ', ''), operands: 'write*', operandsWith: toOutput, brings: uncompressing },
   ...each('zcat gzcat bzcat xzcat lzcat zstdcat lz4cat bz2cat', { operands: 'read*', anyOption: true }),
   ...each('zdiff zcmp bzdiff bzcmp xzdiff xzcmp', { options: '-uqrwbBiNy -U:text --brief --color:text?', operands: 'read read?' }),
-  ...each('zstd unzstd zstdmt lz4 unlz4 brotli', {
-    options: `${help} -123456789 -10 -11 -12 -13 -14 -15 -16 -17 -18 -19 -20 -21 -22 -cdfhklmnqrtvVzCS -o:write --output:write -D:read
-      -T:text --threads:text --rm --keep --force --stdout --decompress --uncompress --compress --test --list --quiet --verbose --ultra
-      --long:text? --fast:text? --adapt --no-check --check --progress --no-progress --rsyncable --best -q:text? --quality:text -w:text
-      --output-dir-flat:write --single-thread --patch-from:read`,
-    operands: 'write*',
-    operandsWith: { '-o': 'read*', '--output': 'read*', ...toOutput },
-  }),
+  ...each('zstd zstdmt lz4 brotli', { ...zstd, brings: uncompressing }),
+  ...each('unzstd unlz4', { ...zstd, brings: 'uncompressed' }),
   // `-TT` and `--unzip-command` run a program; `-m` removes what was packed.
   zip: {
     options: `-h -v -r -q -j -y -u -f -d -l -ll -D -X -o -e -9 -8 -7 -6 -5 -4 -3 -2 -1 -0 -A -F -FF -FS -g -k -z -c -S -@ -sf -x:text
@@ -101,9 +119,11 @@ export const archivePrograms: Programs = {
   },
   // `-:` lets names lead out of the directory.
   unzip: {
-    options: '-abcCfjlLnopqtuvVXzZ1UMNDTshi -d:write -x:text -P:text -O:text -I:text --help --version',
+    options: '-abcCfjlLnopqtuvVXzZ1UMNDTshi -d:into -x:text -P:text -O:text -I:text --help --version',
     operands: 'read? text*',
     noPatterns: true,
+    brings: 'unpacked',
+    bringsUnless: '-l -t -p -c -v -z -Z -1 -h --help --version',
   },
   ...each('zipinfo funzip', { options: '-12smlvhtTzCM -x:text', operands: 'read text*' }),
   ...each('zipgrep', { options: '-inlcvE', operands: 'text read text*' }),
@@ -111,9 +131,10 @@ export const archivePrograms: Programs = {
     options: '--help -h -bd',
     subcommands: {
       'x|e': {
-        options: `-o:write? -p:text? -y -aoa -aos -aou -aot -r -bd -bb0 -bb1 -bso0 -bsp0 -bsp1 -so -t:text? -x:text? -i:text? -mmt:text?
+        options: `-o:into? -p:text? -y -aoa -aos -aou -aot -r -bd -bb0 -bb1 -bso0 -bsp0 -bsp1 -so -t:text? -x:text? -i:text? -mmt:text?
           -spe`,
         operands: 'read text*',
+        brings: 'unpacked',
         words: true,
         noPatterns: true,
       },
@@ -135,19 +156,31 @@ export const archivePrograms: Programs = {
   }),
   ...each('unrar rar', {
     subcommands: {
-      'x|e': { options: '-o+ -o- -y -p:text? -idq -inul -r -ad', operands: 'read text* write', words: true, noPatterns: true },
+      'x|e': {
+        options: '-o+ -o- -y -p:text? -idq -inul -r -ad',
+        operands: 'read text* into',
+        words: true,
+        noPatterns: true,
+        brings: 'unpacked',
+      },
       'l|v|t|lb|vb|lt': { options: '-p:text? -idq -y', operands: 'read text*', words: true },
     },
   }),
-  unar: { options: `${help} -fsDqrt -o:write -output-directory:write -p:text -e:text`, operands: 'read text*' },
+  unar: {
+    options: `${help} -fsDqrt -o:into -output-directory:into -p:text -e:text`,
+    operands: 'read text*',
+    brings: 'unpacked',
+  },
   lsar: { options: `${help} -lLtj -p:text`, operands: 'read text*' },
   // `--plugin` loads code.
   ...each('ar llvm-ar gcc-ar', {
-    options: `${help} -tpvVx -rcsuqSDUT`,
-    operands: 'write write*',
+    options: '-rcsuqvtpxdDUToS --version --help',
+    operands: 'write read*',
+    brings: { '-x': 'unpacked' },
     subcommands: {
-      'r|rc|cr|rs|rcs|crs|rcsv|rcv|cru|rcu|rcus|rcsD|rcD|crD|q|qc|cq|qcs|qs|cqs|ruv|ru|rv|rvs|s': { operands: 'write read*' },
-      't|tv|p|pv|x|xv|xo|xvo': { operands: 'read text*' },
+      'rcs|rc|cr|crs|rs|r|q|qc|cq|qcs|rcu|cru|ru|rv|rvs|rcv|crv|d|m|s|rcD|rcsD|csr|csrD': { operands: 'write read*' },
+      't|tv|p|pv': { operands: 'read text*' },
+      'x|xv|xo': { operands: 'read text*', brings: 'unpacked' },
     },
   }),
   ranlib: { options: `${help} -DUtvV`, operands: 'write+' },
@@ -174,5 +207,6 @@ export const archivePrograms: Programs = {
       -e:shell!network/remote-shell --rsh:shell!network/remote-shell`,
     operands: 'read+ write',
     noPatterns: true,
+    derives: true,
   },
 };

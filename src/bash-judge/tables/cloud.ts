@@ -53,7 +53,7 @@ const gh: Program = {
           operands: 'text*',
         },
         checkout: { options: '-R:text --repo:text -b:text --branch:text --detach --recurse-submodules', operands: 'text?' },
-        clone: { operands: 'remote write?' },
+        clone: { operands: 'remote into?', brings: 'downloaded' },
         watch: { options: '-R:text --exit-status -i:text --interval:text --compact', operands: 'text?' },
       },
     },

@@ -80,16 +80,19 @@ const changing: Programs = {
     options: copies,
     operands: 'read+ write',
     operandsWith: { '-t': 'read+', '--target-directory': 'read+' },
+    derives: true,
   },
   gcp: {
     options: copies,
     operands: 'read+ write',
     operandsWith: { '-t': 'read+', '--target-directory': 'read+' },
+    derives: true,
   },
   ...each('mv gmv', {
     options: copies,
     operands: 'move+ write',
     operandsWith: { '-t': 'move+', '--target-directory': 'move+' },
+    derives: true,
   }),
   ...each('rm grm', {
     options: `${help} -rRfiIvd --recursive --force --interactive:text? --verbose --dir --one-file-system --preserve-root:text?`,
@@ -102,37 +105,39 @@ const changing: Programs = {
   ...each('trash trash-put gio-trash', { options: `${help} -vrfid`, operands: 'delete+' }),
   mkdir: {
     options: `${help} -pv -m:mode --mode:mode --parents --verbose`,
-    operands: 'write+',
+    operands: 'attributes+',
   },
-  mkfifo: { options: `${help} -m:mode --mode:mode`, operands: 'write+' },
+  mkfifo: { options: `${help} -m:mode --mode:mode`, operands: 'attributes+' },
   ...each('touch gtouch', {
     options: `${help} -acmhf -d:text --date:text -r:list --reference:list -t:text --time:text --no-create --no-dereference -A:text`,
-    operands: 'write+',
+    operands: 'attributes+',
   }),
   ln: {
     options: `${help} -sfnvirbTLP -t:write --target-directory:write -S:text --suffix:text --symbolic --force --no-dereference --verbose
       --interactive --relative --backup:text? --no-target-directory --logical --physical`,
     operands: 'target+ write',
     operandsWith: { '-t': 'target+', '--target-directory': 'target+' },
+    derives: true,
   },
-  link: { options: help, operands: 'target write' },
+  link: { options: help, operands: 'target write', derives: true },
   // A mode such as `-x` looks like an option; then there is no other mode.
   chmod: {
     options: `${help} -Rcfv -rwxX --recursive --changes --quiet --silent --verbose --preserve-root -h`,
-    operands: 'mode write+',
-    operandsWith: { '-x': 'write+', '-w': 'write+', '-r': 'write+', '-X': 'write+' },
+    operands: 'mode attributes+',
+    operandsWith: { '-x': 'attributes+', '-w': 'attributes+', '-r': 'attributes+', '-X': 'attributes+' },
   },
   ...each('chown chgrp', {
     options: `${help} -cfvh -R!permissions/recursive --recursive!permissions/recursive --changes --quiet --silent --verbose --no-dereference
       --dereference --preserve-root --reference:list --from:text`,
-    operands: 'text write+',
-    operandsWith: { '--reference': 'write+' },
+    operands: 'text attributes+',
+    operandsWith: { '--reference': 'attributes+' },
   }),
   ...each('install ginstall', {
     options: `${help} -bcCDvpT -d --directory -m:mode --mode:mode -o:text --owner:text -g:text --group:text -S:text --suffix:text -t:write
       --target-directory:write --compare --verbose --preserve-timestamps --no-target-directory --backup:text?`,
     operands: 'read+ write',
-    operandsWith: { '-d': 'write+', '--directory': 'write+', '-t': 'read+', '--target-directory': 'read+' },
+    operandsWith: { '-d': 'attributes+', '--directory': 'attributes+', '-t': 'read+', '--target-directory': 'read+' },
+    derives: true,
   }),
   mktemp: {
     options: `${help} -dqut -p:write --tmpdir:write? --suffix:text --directory --dry-run --quiet`,
@@ -150,11 +155,13 @@ const changing: Programs = {
       --number:text --numeric-suffixes:text? --hex-suffixes:text? --additional-suffix:text --elide-empty-files --verbose -t:text
       --separator:text -#`,
     operands: 'read? write?',
+    brings: 'written',
   },
   csplit: {
     options: `${help} -kqsz -f:write --prefix:write -n:text --digits:text --keep-files --quiet --silent --elide-empty-files
       --suppress-matched`,
     operands: 'read text+',
+    brings: 'written',
   },
   sync: { options: `${help} -df --data --file-system`, operands: 'list*' },
   shred: {

@@ -116,7 +116,7 @@ const working: Programs = {
   },
   commit: { options: commitOptions, operands: 'list*' },
   rm: { options: '-f -n -r -q --force --dry-run --cached --ignore-unmatch --sparse --quiet', operands: 'delete*' },
-  mv: { options: '-f -k -n -v --force --dry-run --verbose', operands: 'move+ write' },
+  mv: { options: '-f -k -n -v --force --dry-run --verbose', operands: 'move+ write', derives: true },
   restore: {
     options:
       '-s:text -p -W -S -q -m -2 -3 --source:text --patch --worktree --staged --quiet --progress --no-progress --ours --theirs --merge --conflict:text --ignore-unmerged --recurse-submodules --overlay --no-overlay --pathspec-from-file:read',
@@ -135,13 +135,16 @@ const working: Programs = {
   },
   apply: {
     options:
-      '-p:text -C:text -N -R -v -q -z -3 --stat --numstat --summary --check --index --cached --intent-to-add --3way --reverse --reject --exclude:text --include:text --ignore-space-change --ignore-whitespace --whitespace:text --inaccurate-eof --verbose --quiet --recount --directory:write --allow-empty',
+      '-p:text -C:text -N -R -v -q -z -3 --stat --numstat --summary --check --index --cached --intent-to-add --3way --reverse --reject --exclude:text --include:text --ignore-space-change --ignore-whitespace --whitespace:text --inaccurate-eof --verbose --quiet --recount --directory:into --allow-empty',
     operands: 'read*',
+    brings: 'patched',
+    bringsUnless: '--stat --numstat --summary --check',
   },
   am: {
     options:
       '-s -k -b -c -3 -q -u -i --signoff --keep --keep-cr --no-keep-cr --3way --quiet --interactive --abort!git/discard --continue --skip --quit --ignore-whitespace --reject --empty:text --show-current-patch:text?',
     operands: 'read*',
+    brings: 'patched',
   },
   'format-patch': {
     options: `${diffOptions} -N -k -n -o:write -v:text --output-directory:write --numbered --no-numbered --start-number:text --stdout --cover-letter --signoff --suffix:text --subject-prefix:text --thread:text? --no-thread --base:text --zero-commit --root --reroll-count:text --rfc --from:text? --progress -1 -#`,
@@ -175,7 +178,11 @@ const working: Programs = {
         operands: 'list*',
       },
       foreach: { options: '-q --recursive --quiet', operands: 'shell' },
-      add: { options: '-b:text -f -q --branch:text --force --name:text --depth:text --quiet', operands: 'remote write?' },
+      add: {
+        options: '-b:text -f -q --branch:text --force --name:text --depth:text --quiet',
+        operands: 'remote into?',
+        brings: 'downloaded',
+      },
       deinit: { options: '-f!git/discard --force!git/discard --all', operands: 'list*' },
     },
   },
@@ -287,7 +294,8 @@ const sharing: Programs = {
   clone: {
     options: `-l -s -q -v -n -o:text -b:text -j:text --local --no-local --no-hardlinks --shared --reference:read --dissociate --quiet --verbose --progress --no-checkout --bare --mirror --origin:text --branch:text --depth:text --shallow-since:text
       --shallow-exclude:text --single-branch --no-single-branch --no-tags --recurse-submodules:text? --recursive --shallow-submodules --no-shallow-submodules --remote-submodules --jobs:text --sparse --filter:text --also-filter-submodules -c:setting --config:setting -4 -6`,
-    operands: 'remote write?',
+    operands: 'remote into?',
+    brings: 'downloaded',
   },
   fetch: { options: fetchOptions, operands: 'remote? text*' },
   pull: { options: `${fetchOptions} ${mergeOptions} -r:text? --rebase:text? --no-rebase`, operands: 'remote? text*' },

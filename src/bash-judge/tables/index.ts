@@ -83,3 +83,22 @@ export const runnerPrograms: ReadonlySet<string> = new Set(
     documentPrograms,
   ].flatMap((table) => Object.keys(table)),
 );
+
+const compilerPrograms: ReadonlySet<string> = new Set(
+  [rustGoPrograms, jvmDotnetPrograms, nativePrograms, moreLanguagePrograms, functionalPrograms].flatMap((table) => Object.keys(table)),
+);
+
+/** Whether it makes programs out of the files it reads. */
+export function isCompiler(program: string): boolean {
+  return compilerPrograms.has(withoutVersion(program));
+}
+
+/** Whether it is one of `runnerPrograms`, also by the name of a version. */
+export function isRunner(program: string): boolean {
+  return runnerPrograms.has(withoutVersion(program));
+}
+
+/** Versions of a program are the program: python3.12, gcc-13. */
+export function withoutVersion(program: string): string {
+  return Object.hasOwn(programs, program) ? program : program.replace(/-?\d+(?:\.\d+)*$/, '');
+}

@@ -192,7 +192,7 @@ const helpers: Programs = {
       --static:directory`,
     operands: 'write',
   },
-  degit: { options: `${help} -f --force -v --verbose --mode:text`, operands: 'text write?' },
+  degit: { options: `${help} -f --force -v --verbose --mode:text`, operands: 'text into?', brings: 'downloaded' },
   ...each('shadcn shadcn-ui', {
     options: help,
     subcommands: {

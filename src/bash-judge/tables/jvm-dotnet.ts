@@ -132,6 +132,7 @@ const jvm: Programs = {
       --manifest:read -e:text --main-class:text -M --no-manifest -0 --no-compress -C:directory --release:text --describe-module -d
       --date:text`,
     operands: 'script*',
+    brings: { '-x': 'unpacked', '--extract': 'unpacked' },
     subcommands: { 'tf|tvf': { operands: 'read text*' }, 'cf|cvf|cfe|cvfe|uf|uvf': { options: '-C:directory', operands: 'write script*' } },
   },
   javap: {

@@ -261,14 +261,6 @@ const tools: Programs = {
     compiler,
   ),
   ...each('ld ld.lld ld.gold', linker),
-  ...each('ar llvm-ar', {
-    options: '-rcsuqvtpxdDUToS --version --help',
-    operands: 'write read*',
-    subcommands: {
-      'rcs|rc|cr|crs|rs|r|q|qc|cq|qcs|rcu|cru|ru|rv|rvs|rcv|crv|d|m|s|rcD|rcsD|csr|csrD': { operands: 'write read*' },
-      't|tv|p|pv|x|xv|xo': { operands: 'read text*' },
-    },
-  }),
   ranlib: { options: '-D -U -t -v --version --help', operands: 'write+' },
   ...each('nm readelf size addr2line otool lipo dwarfdump llvm-nm llvm-readelf llvm-size', {
     options: `-a -A -B -C -D -e -g -h -H -i -l -L -n -o -p -r -s -S -t -u -v -V -w -W -d -f -x --help --version --demangle:text? --dynamic

@@ -6,7 +6,7 @@ const help = '--help --version';
 const fetching: Programs = {
   // Left out are `-K`, `-n`, `-x`, `--connect-to`, `--resolve` and `-J`.
   curl: {
-    options: `--help -h --version -V -sSfLIiOkvgN#4601RZaq -XGET:text? -XHEAD:text? -XOPTIONS:text? -o:write --output:write --output-dir:write
+    options: `--help -h --version -V -sSfLIiOkvgN#4601RZaq -XGET:text? -XHEAD:text? -XOPTIONS:text? -o:write --output:write --output-dir:into
       --create-dirs -H:sends --header:sends -w:sends --write-out:sends -A:sends --user-agent:sends -e:sends --referer:sends -b:read --cookie:read -c:write
       --cookie-jar:write -u:sends --user:sends -m:text --max-time:text --connect-timeout:text --retry:text --retry-delay:text
       --retry-max-time:text --retry-all-errors --retry-connrefused -C:text --continue-at:text -r:sends --range:sends -z:text
@@ -26,7 +26,7 @@ const fetching: Programs = {
     downloads: true,
   },
   wget: {
-    options: `--help -h --version -V -qvncNSrkKpELHx46dmbF -O:write --output-document:write -P:write --directory-prefix:write
+    options: `--help -h --version -V -qvncNSrkKpELHx46dmbF -O:write --output-document:write -P:into --directory-prefix:into
       -o:write --output-file:write -a:write --append-output:write -t:text --tries:text -T:text --timeout:text --connect-timeout:text
       --read-timeout:text -w:text --wait:text --waitretry:text --random-wait -l:text --level:text -A:url --accept:text -R:text
       --reject:text --accept-regex:text --reject-regex:text -D:text --domains:text --exclude-domains:text -I:text
@@ -63,7 +63,7 @@ const fetching: Programs = {
     },
   }),
   aria2c: {
-    options: `${help} -hvcqZ -o:write --out:write -d:write --dir:write -x:text --max-connection-per-server:text -s:text
+    options: `${help} -hvcqZ -o:write --out:write -d:into --dir:into -x:text --max-connection-per-server:text -s:text
       --split:text -j:text --max-concurrent-downloads:text -k:text --min-split-size:text --continue:text? --quiet:text? --header:sends
       -U:url --user-agent:url -t:text --timeout:text -m:text --max-tries:text --check-certificate:text --allow-overwrite:text
       --auto-file-renaming:text --summary-interval:text --console-log-level:text --file-allocation:text --checksum:text`,
@@ -79,7 +79,10 @@ const fetching: Programs = {
   ...each('yt-dlp youtube-dl', { options: `${help} -h -U`, operands: 'url*', asksWithout: ['--help --version -h', 'network/remote'] }),
 };
 
-/** Looking at networks: names, ways and open ports. Words that are not known would tell others what they are. */
+/**
+ * Looking at networks: names, ways and open ports. Words that are not known would tell others what they are.
+ * Security: a name that is looked up reaches the server of its domain, and may itself be what is told.
+ */
 const looking: Programs = {
   ...each('ping ping6', {
     options: `${help} -46aAbBdDhLnOqrRUvV -c:text -i:text -I:text -l:text -m:text -M:text -Q:text -s:text -S:text -t:text -T:text -w:text
@@ -91,18 +94,34 @@ const looking: Programs = {
       -l:text -P:text --report --report-wide --report-cycles:text --no-dns --json --csv --tcp --udp --port:text`,
     operands: 'url text?',
   }),
-  ...each('dig drill kdig delv doggo dog', { options: '-46umrvh -t:text -x:text -p:text -c:text -q:url -b:text', operands: 'url*' }),
+  ...each('dig drill kdig delv doggo dog', {
+    options: '-46umrvh -t:text -x:text -p:text -c:text -q:url -b:text',
+    operands: 'url*',
+    operandsWith: { '-h': '', '-v': '' },
+    asksWithout: ['-h -v', 'network/remote'],
+  }),
   nslookup: {
     options: '-type:text -query:text -debug -port:text -timeout:text -retry:text -version -norecurse -vc -class:text',
     operands: 'url url?',
+    operandsWith: { '-version': '' },
+    asksWithout: ['-version', 'network/remote'],
     words: true,
   },
-  host: { options: '-46aCdilrsTvVUw -c:text -m:text -N:text -R:text -t:text -W:text -p:text', operands: 'url url?' },
-  whois: { options: `${help} -HaBbcdGKlLMmQRrx -h:text -p:text -T:text -i:text -s:text --verbose --no-recursion`, operands: 'url' },
+  host: {
+    options: '-46aCdilrsTvVUw -c:text -m:text -N:text -R:text -t:text -W:text -p:text',
+    operands: 'url url?',
+    operandsWith: { '-V': '' },
+    asksWithout: ['-V', 'network/remote'],
+  },
+  whois: {
+    options: `${help} -HaBbcdGKlLMmQRrx -h:text!network/remote -p:text -T:text -i:text -s:text --verbose --no-recursion`,
+    operands: 'url',
+  },
   resolvectl: {
     options: '-46 --no-pager -i:text -p:text -t:text -c:text --legend:text',
     subcommands: {
-      'query|status|statistics|dns|domain|service': { options: '-46 --no-pager -i:text -p:text -t:text --legend:text', operands: 'url*' },
+      'status|statistics|dns|domain': { options: '-46 --no-pager -i:text -p:text -t:text --legend:text', operands: 'url*' },
+      'query|service': { options: '-46 --no-pager -i:text -p:text -t:text --legend:text', operands: 'url*', asks: 'network/remote' },
       'flush-caches|reset-statistics|revert|dnssec|llmnr|mdns': { operands: 'text*', asks: 'network/firewall' },
     },
   },

@@ -8,7 +8,9 @@ import type { RuleId } from './rules.ts';
  * | `text` | any text: a pattern, a message, a number | nothing |
  * | `read` | a file or directory that is read, with all below it | credentials, Hermetic's own files, a name that is not known |
  * | `list` | a file or directory of which only names, sizes and the like are shown | Hermetic's own files, a name that is not known |
- * | `write` | a file or directory that is made or changed | places outside the workspace; git hooks and the like inside it |
+ * | `write` | a file or directory that is made or changed | other places than the workspace, git hooks, running it |
+ * | `into` | a directory in which files are made under names that the words do not tell | as `write` |
+ * | `attributes` | a file or directory that is made empty, or whose mode, owner or dates are changed | as `write` |
  * | `delete` | a file or directory that is removed with all below it | places outside the workspace; the whole workspace |
  * | `move` | a file that is read here and then gone | as `read` and `delete` |
  * | `target` | where a symbolic link leads | places outside the workspace |
@@ -32,7 +34,7 @@ import type { RuleId } from './rules.ts';
  * | `sends` | text that is sent, or `@` and a file that is read | as `read` |
  * | `format` | `+` and a format (date) | anything else, which sets something |
  * | `mode` | a mode of chmod | setuid, setgid, writable by all |
- * | `pid` | a process by number | 1, -1, negative numbers other than a signal, names that are not known |
+ * | `pid` | a process by number | processes that the session did not start, all of them (-1), unknown names |
  * | `flags` | options for a compiler or interpreter behind it | options that load code: `-fplugin`, `-B`, `-wrapper`, `@file`, … |
  */
 export const kinds = [
@@ -40,6 +42,8 @@ export const kinds = [
   'read',
   'list',
   'write',
+  'into',
+  'attributes',
   'delete',
   'move',
   'target',
@@ -72,6 +76,12 @@ export const kinds = [
 ] as const;
 
 export type Kind = (typeof kinds)[number];
+
+/**
+ * Files under names that the words do not tell: from the network, out of an archive, those that a patch names, parts of
+ * a file. `uncompressed`: each operand without its ending.
+ */
+type Brings = 'downloaded' | 'unpacked' | 'patched' | 'written' | 'uncompressed';
 
 type Prints = 'paths' | 'names' | 'input' | 'name' | 'temporary';
 
@@ -113,8 +123,17 @@ export interface Program {
    * where it depends on one: `{ '-l': 'paths' }`.
    */
   prints?: Prints | Readonly<Record<string, Prints>>;
-  /** It saves what it fetches: running that file in the same command is asked about. */
+  /** It saves what it fetches: running that file is asked about, in the same command and in those after it. */
   downloads?: true;
+  /**
+   * It makes such files in the directory of kind `into`, or where it works. Running anything there is asked about, also
+   * in later commands when they come from an archive, a patch or the network. By option where it depends on one.
+   */
+  brings?: Brings | Readonly<Record<string, Brings>>;
+  /** Options with which it makes none: `unzip -l`. */
+  bringsUnless?: string;
+  /** It writes only the content of files it reads: a copy, a link. Compilers and other tools need not say so. */
+  derives?: true;
 }
 
 export type Programs = Readonly<Record<string, Program>>;

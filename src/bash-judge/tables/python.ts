@@ -323,11 +323,13 @@ const modules: Programs = {
     options: `-h --help -v --verbose -l:read --list:read -t:read --test:read -c:write --create:write -e:read --extract:read --filter:text
       --metadata-encoding:text`,
     operands: 'read*',
-    operandsWith: { '-e': 'write*', '--extract': 'write*' },
+    operandsWith: { '-e': 'into*', '--extract': 'into*' },
+    brings: { '-e': 'unpacked', '--extract': 'unpacked' },
   }),
   ...each2('python -m gzip|python -m base64|python -m quopri', {
     options: '-h --help -d --decompress -e -u -t --fast --best',
     operands: 'write*',
+    brings: { '-d': 'uncompressed', '--decompress': 'uncompressed' },
   }),
   ...each2(
     'python -m calendar|python -m platform|python -m sysconfig|python -m site|python -m this|python -m locale|python -m getpass|python -m uuid',

@@ -137,7 +137,7 @@ const ruby: Programs = {
       },
       sources: { options: `${help} -l --list -u --update -c --clear-all` },
       build: { options: `${help} --strict --force -o:write --output:write -C:directory`, operands: 'script' },
-      'fetch|unpack': { options: `${help} --target:write`, operands: 'package*' },
+      'fetch|unpack': { options: `${help} --target:into`, operands: 'package*', brings: 'downloaded' },
       'uninstall|cleanup': { asks: 'packages/remove' },
       'push|yank|owner|signin|signout': { asks: 'packages/publish' },
     },

@@ -57,6 +57,7 @@ export const rules = {
     'Ends processes by force or by a broad name',
     'More processes than meant may end, also ones that this agent did not start.',
   ),
+  'process/foreign': askEach('Signals a process by its number', 'Hermetic does not know that this session started the process.'),
   'process/many': askEach('Starts processes in a loop', 'Nothing says how many of them there will be.'),
   'accounts/change': ask('Changes accounts', 'Users, groups, passwords or their rights are changed.'),
   'accounts/root-shell': askEach('Opens a shell with other rights', 'What runs in that shell is not seen by anybody before it runs.'),

@@ -355,11 +355,13 @@ const changing: Programs = {
   sponge: { options: '-a', operands: 'write?' },
   // `-e` hands an old kind of patch to ed, which runs commands.
   patch: {
-    options: `${help} -bcflnNRstTuvZE -p:text --strip:text -d:write --directory:write -i:read --input:read -o:write --output:write
+    options: `${help} -bcflnNRstTuvZE -p:text --strip:text -d:into --directory:into -i:read --input:read -o:write --output:write
       -r:write --reject-file:write -F:text --fuzz:text -V:text --version-control:text -z:write --suffix:write -B:write --prefix:write -Y:write
       --dry-run --backup --forward --reverse --force --batch --silent --quiet --verbose --unified --context --normal --merge:text?
       --binary --ignore-whitespace --remove-empty-files --no-backup-if-mismatch --reject-format:text --posix --read-only:text`,
     operands: 'write? read?',
+    brings: 'patched',
+    bringsUnless: '--dry-run --help --version',
   },
   iconv: {
     options: `${help} -lcs -f:text --from-code:text -t:text --to-code:text -o:write --output:write --list --silent --verbose`,
