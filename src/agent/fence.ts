@@ -15,12 +15,12 @@ export function asData(value: string, most = maxName): string {
 
 /**
  * Security: the number is new each time and unknown when the text is written, so no text can end its own fence and go on in another person's
- * name. The text itself stays as it is.
+ * name. The text itself stays as it is. What is not known, or empty, is left out of `about`.
  */
 export function fence(word: string, about: Readonly<Record<string, string | undefined>>, text: string): string {
   let mark = '';
   do mark = `${word}-${randomBytes(4).toString('hex')}`;
   while (text.includes(mark));
-  const said = Object.entries(about).flatMap(([name, value]) => (value === undefined ? [] : [` ${name}=${asData(value)}`]));
+  const said = Object.entries(about).flatMap(([name, value]) => (value === undefined || value === '' ? [] : [` ${name}=${asData(value)}`]));
   return `<${mark}${said.join('')}>\n${text}\n</${mark}>`;
 }

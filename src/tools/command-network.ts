@@ -1,27 +1,45 @@
 import { blockedSentence } from '../core/blocked-connections.ts';
 import { type BlockedConnection, type ConnectionAnswer, type ConnectionAsker, type Connections, destinationText } from '../core/egress.ts';
-import type { ToolContext } from '../core/tool.ts';
 import { settlesWithin } from '../lib/deadline.ts';
 import { PausableTimer } from '../lib/pausable-timer.ts';
 
 /** What it needs of the call that runs the command. */
-export type ConnectingTool = Pick<ToolContext, 'askToConnect' | 'connected' | 'signal'>;
+export interface ConnectingTool {
+  /** Decides about connections that no rule allows; undefined where people cannot be asked about them. */
+  askToConnect: ConnectionAsker | undefined;
+  /** For the log. */
+  connected(connections: Connections): void;
+  signal: AbortSignal;
+}
 
 /** The restricted network of one command: its clock stands still while a person decides about a host, and its result says what was decided. */
 export class CommandNetwork {
   /** For `run`. */
   readonly clock = new PausableTimer();
+  /** Its connections are in the log. */
+  isNoted = false;
   /** For the request of the command. */
   readonly ask: ConnectionAsker | undefined;
-  readonly #context: ConnectingTool;
+  readonly #call: ConnectingTool;
   /** Where people said yes. */
   readonly #answers = new Map<string, ConnectionAnswer>();
   readonly #open = new Set<Promise<unknown>>();
+  /** All that `ask` keeps in memory beside the question. */
+  readonly #asker: { network: CommandNetwork | undefined } = { network: this };
 
-  constructor(context: ConnectingTool) {
-    this.#context = context;
-    const { askToConnect } = context;
-    this.ask = askToConnect && ((request, options) => this.#asking(askToConnect, request, options));
+  constructor(call: ConnectingTool) {
+    this.#call = call;
+    this.ask = call.askToConnect && CommandNetwork.#askerOf(call.askToConnect, this.#asker);
+  }
+
+  /** Apart from the constructor, so that it keeps nothing else in memory. */
+  static #askerOf(ask: ConnectionAsker, asker: { network: CommandNetwork | undefined }): ConnectionAsker {
+    return (request, options) => (asker.network ? asker.network.#asking(ask, request, options) : ask(request, options));
+  }
+
+  /** The call is over: what its command left running may still ask, and must not keep the call in memory. */
+  letGo(): void {
+    this.#asker.network = undefined;
   }
 
   /**
@@ -29,10 +47,16 @@ export class CommandNetwork {
    * answers to questions that the command itself did not wait for, so that the result says whether to try again.
    */
   async sentence(connections: () => Promise<Connections>, hasFailed: boolean): Promise<string | undefined> {
-    if (hasFailed && this.#open.size > 0) await settlesWithin({ signal: this.#context.signal }, this.settled());
+    if (hasFailed && this.#open.size > 0) await settlesWithin({ signal: this.#call.signal }, this.settled());
     const found = await connections();
-    this.#context.connected(found);
+    this.note(found);
     return networkSentence(found, this.#answers);
+  }
+
+  /** Writes all connections since the command began into the log, once. */
+  note(found: Connections): void {
+    if (!this.isNoted) this.#call.connected(found);
+    this.isNoted = true;
   }
 
   /** Resolves when all its questions have ended. */

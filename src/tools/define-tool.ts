@@ -7,10 +7,10 @@ export function defineTool<Input, Result extends Output>(definition: ToolDefinit
   const { render, ...face } = definition;
   return {
     ...face,
-    prepare(input, sandbox) {
+    prepare(input, session) {
       const parsed = definition.input.safeParse(input);
       if (!parsed.success) throw new HermeticError('tool/bad-input', explain(definition.name, parsed.error));
-      const { actions, run } = definition.prepare(parsed.data, sandbox);
+      const { actions, run } = definition.prepare(parsed.data, session);
       return {
         actions,
         run: async (context) => {

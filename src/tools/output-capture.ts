@@ -13,7 +13,7 @@ export interface Captured {
 }
 
 export interface CaptureOptions {
-  sandbox: Sandbox;
+  sandbox: Pick<Sandbox, 'name' | 'exec'>;
   maxBytes: number;
   /** Takes secrets out of the result. */
   redact(text: string): string;

@@ -19,10 +19,10 @@ export class SpillFile {
   #bytes = 0;
   #failed = false;
 
-  static async open(sandbox: Sandbox): Promise<SpillFile> {
+  static async open(sandbox: Pick<Sandbox, 'name' | 'exec'>): Promise<SpillFile> {
     const args = [sandbox.name, `${randomBytes(6).toString('hex')}.txt`, String(maxFiles)];
     const command = await guestBash('own-directory', 'spill-file');
-    return new SpillFile(await sandbox.exec({ command, args, stdin: 'open', plain: true }));
+    return new SpillFile(await sandbox.exec({ command, args, stdin: 'open', plain: true, cwd: '/' }));
   }
 
   private constructor(handle: ExecHandle) {

@@ -6,7 +6,6 @@ import { type ExecRequest, type LimitHit, limitHitSentences } from '../core/sand
 import type { Tool, ToolContext } from '../core/tool.ts';
 import { remember } from '../lib/remember.ts';
 import { type RunEnd, run } from '../shell/run.ts';
-import { CommandNetwork } from './command-network.ts';
 import { defineTool } from './define-tool.ts';
 import { exitNote } from './exit-notes.ts';
 import { pathSchema } from './files/file-path.ts';
@@ -83,13 +82,13 @@ export function terminal({ timeoutSeconds, maxTimeoutSeconds, processes }: Termi
     forScripts: true,
     input: inputFor(timeoutSeconds, maxTimeoutSeconds),
     output,
-    prepare: (call, sandbox) => {
+    prepare: (call, session) => {
       if (call.background && call.timeout !== undefined) {
         throw new HermeticError('tool/bad-input', 'timeout is not for background commands: they run until they end or are killed.');
       }
       if (!call.background && call.notify_on) throw new HermeticError('tool/bad-input', 'notify_on is only for background commands.');
       // Security: it runs in the directory that was judged, also when the session changes its own meanwhile.
-      const cwd = posix.resolve(sandbox.cwd, call.cwd ?? '');
+      const cwd = posix.resolve(session.cwd, call.cwd ?? '');
       const actions: Action[] = [{ kind: 'command', command: call.command, cwd }];
       // Security: what a shell reads is run like what it is given.
       if (call.stdin !== undefined) actions.push({ kind: 'input', process: call.command, text: call.stdin, cwd });
@@ -117,14 +116,11 @@ interface TerminalCall {
 async function startInBackground(processes: ProcessTable, context: ToolContext, call: TerminalCall): Promise<TerminalResult> {
   const started = Date.now();
   const { sandbox } = context;
-  const process = await processes.start({
+  const process = await processes.start(sandbox, {
     command: call.command,
     cwd: call.cwd,
     terminal: call.pty ? terminalSize : undefined,
     patterns: call.notify_on ?? [],
-    onlyIf: context.isAsAllowed,
-    askToConnect: context.askToConnect,
-    connected: (connections) => context.connected(connections),
   });
   if (call.stdin !== undefined) await processes.write(process, call.stdin, true);
   return {
@@ -142,21 +138,20 @@ async function runToEnd(context: ToolContext, call: TerminalCall, timeoutSeconds
   const { sandbox, signal, maxBytes } = context;
   const started = Date.now();
   const capture = new OutputCapture({ sandbox, maxBytes, redact: context.redact, onText: (text) => context.progress(text) });
-  const network = new CommandNetwork(context);
-  const handle = await sandbox.exec({ ...requestFor(call), onlyIf: context.isAsAllowed, askToConnect: network.ask });
+  const handle = await sandbox.exec(requestFor(call));
   if (call.stdin !== undefined) {
     const end = call.pty ? '\x04' : '';
     // A command need not read what it is given.
     const written = handle.write(call.stdin + end).catch(() => undefined);
     if (!call.pty) void written.then(() => handle.closeStdin());
   }
-  const { clock } = network;
+  const { clock } = handle;
   const end = await run(handle, { timeoutMs: timeoutSeconds * 1000, clock, signal, onOutput: (chunk) => capture.push(chunk) });
   const hasFailed = end.kind === 'exited' && end.code !== 0;
   const [{ text, truncated, file }, hits, networkNote] = await Promise.all([
     capture.end(),
     handle.troubles(),
-    network.sentence(() => handle.connections(), hasFailed),
+    handle.networkNote(hasFailed),
   ]);
   return {
     output: text,

@@ -1,6 +1,6 @@
 import type { ConnectionQuestions } from '../approval/connection-questions.ts';
 import type { Action, CallOrigin, Guard } from '../core/approval.ts';
-import type { ConnectionAsker, Connections } from '../core/egress.ts';
+import type { Connections } from '../core/egress.ts';
 import { HermeticError } from '../core/errors.ts';
 import type { Sandbox, SessionMeaning } from '../core/sandbox.ts';
 import type { Output, Prepared, Tool, ToolContext, ToolFailure, ToolResult } from '../core/tool.ts';
@@ -8,6 +8,7 @@ import { errorText } from '../lib/error-text.ts';
 import { beginningAndEnd } from '../lib/head-tail.ts';
 import { nearest } from '../lib/nearest.ts';
 import { type Redact, unredacted } from '../lib/redact.ts';
+import { AllowedSandbox, type CallPermission } from './allowed-sandbox.ts';
 
 export interface ToolboxOptions {
   tools: readonly Tool[];
@@ -61,12 +62,15 @@ export interface CallOptions {
 
 /** `isInner`: a tool called by another gets what it finds as it is. */
 type AttemptOptions = CallOptions & { isInner?: boolean };
-type RunOptions = AttemptOptions & Pick<ToolContext, 'signal' | 'isAsAllowed' | 'askToConnect' | 'connected'>;
+type RunOptions = AttemptOptions & Pick<ToolContext, 'signal' | 'sandbox'>;
 
 const withoutPerson: CallOrigin = { source: 'mcp', role: 'user', approver: undefined };
 
 /** Another command of the session may change its directory or its functions between a call and the permission for it. */
 const maxAttempts = 5;
+
+/** Of a command or script whose connections are asked about: it stays in memory while processes of it may run. More does not help to tell which one it is. */
+const maxShownCharacters = 8_192;
 
 /** Some tools put a frame around what they print; nothing they return is longer than this many times the limit. */
 const leeway = 2;
@@ -118,31 +122,28 @@ export class Toolbox {
       return failed(signal.aborted ? 'interrupted' : 'failed', messageOf(error));
     }
     try {
-      prepared = tool.prepare(input, this.#options.sandbox);
+      prepared = tool.prepare(input, this.#session());
     } catch (error) {
       return failed('bad-input', messageOf(error));
     }
     for (let attempt = 1; attempt <= maxAttempts; attempt++) {
-      const { cwd, definitions } = this.#options.sandbox;
+      const { cwd, definitions } = this.#session();
       const isAsAllowed = (session: SessionMeaning): boolean => session.cwd === cwd && isSame(session.definitions, definitions);
       const refusal = signal.aborted ? undefined : await this.#refusal(prepared, origin, signal);
       if (refusal !== undefined) return failed('denied', refusal);
       // Security: a person may take minutes to answer, and what they said yes to must still be what happens.
-      const isUnchanged =
-        isSame(prepared.actions, tool.prepare(input, this.#options.sandbox).actions) && isAsAllowed(this.#options.sandbox);
+      const isUnchanged = isSame(prepared.actions, tool.prepare(input, this.#session()).actions) && isAsAllowed(this.#options.sandbox);
       if (signal.aborted) return failed('interrupted', 'Interrupted before it began. Nothing was run.');
       const startedAt = performance.now();
       const running = { tool: name, text: this.#options.redact(mainText(input)), since: new Date() };
       this.#running.add(running);
       const { actions } = prepared;
-      const network = {
-        askToConnect: this.#askerFor(actions, origin, signal),
-        connected: (connections: Connections) => this.#options.connected?.({ actions, origin, connections }),
-      };
-      const result = isUnchanged ? await this.#run(prepared, { ...options, ...network, signal, isAsAllowed }) : undefined;
+      const sandbox = new AllowedSandbox(this.#options.sandbox, { isAsAllowed, signal, ...this.#networkFor(actions, origin, signal) });
+      const result = isUnchanged ? await this.#run(prepared, { ...options, signal, sandbox }) : undefined;
+      sandbox.end();
       this.#running.delete(running);
       if (!result) {
-        prepared = tool.prepare(input, this.#options.sandbox);
+        prepared = tool.prepare(input, this.#session());
         continue;
       }
       const durationMs = Math.round(performance.now() - startedAt);
@@ -152,25 +153,31 @@ export class Toolbox {
     return failed('denied', 'It was not run: the directory or the functions of the session kept changing while it was being allowed.');
   }
 
+  /** Security: for tools that prepare a call, which run nothing. */
+  #session(): SessionMeaning {
+    const { cwd, definitions } = this.#options.sandbox;
+    return { cwd, definitions };
+  }
+
   /** undefined when nothing was run, because the session was no longer what it was when that was allowed. */
-  async #run(prepared: Prepared<{ data: Output; text: string }>, options: RunOptions): Promise<ToolResult | undefined> {
+  async #run(
+    prepared: Prepared<{ data: Output; text: string }>,
+    options: RunOptions & { sandbox: AllowedSandbox },
+  ): Promise<ToolResult | undefined> {
     try {
       return { ok: true, ...(await prepared.run(this.#contextFor(options))) };
     } catch (error) {
-      if (error instanceof HermeticError && error.code === 'sandbox/changed') return undefined;
+      const hasChanged = error instanceof HermeticError && error.code === 'sandbox/changed';
+      if (hasChanged && !options.sandbox.hasBegun) return undefined;
       return failed(options.signal.aborted ? 'interrupted' : 'failed', messageOf(error));
     }
   }
 
   #contextFor(options: RunOptions): ToolContext {
-    const { sandbox, maxBytes } = this.#options;
     return {
-      sandbox,
+      sandbox: options.sandbox,
       signal: options.signal,
-      maxBytes,
-      isAsAllowed: options.isAsAllowed,
-      askToConnect: options.askToConnect,
-      connected: options.connected,
+      maxBytes: this.#options.maxBytes,
       redact: options.isInner ? unredacted : this.#options.redact,
       progress: (text) => options.progress?.(text),
       // Whole, because it stays in the sandbox: a script that changes a file must not write back what was hidden from it. And unseen: what
@@ -185,12 +192,17 @@ export class Toolbox {
     };
   }
 
-  #askerFor(actions: readonly Action[], origin: CallOrigin, signal: AbortSignal): ConnectionAsker | undefined {
+  /** The part of a permission about the network: only commands and scripts have one. */
+  #networkFor(actions: readonly Action[], origin: CallOrigin, signal: AbortSignal): Pick<CallPermission, 'askToConnect' | 'connected'> {
     const [text] = actions.flatMap((action) => {
       if (action.kind === 'command') return [{ command: action.command, cwd: action.cwd }];
       return action.kind === 'script' ? [{ command: action.code, cwd: action.cwd }] : [];
     });
-    return text && this.#options.connections?.askerFor({ ...text, origin, signal });
+    if (!text) return { askToConnect: undefined, connected: undefined };
+    return {
+      askToConnect: this.#options.connections?.askerFor({ ...text, command: text.command.slice(0, maxShownCharacters), origin, signal }),
+      connected: (connections) => this.#options.connected?.({ actions, origin, connections }),
+    };
   }
 
   #unknown(name: string): string {

@@ -52,6 +52,11 @@ describe('messages from users', () => {
     );
   });
 
+  it('names no author of a quotation whose author is not known', () => {
+    const fenced = inputText({ text: 'see', from: 'Ada', quoted: { from: '', text: 'words' } });
+    expect(fenced).toMatch(/<quoted-\w+>\nwords\n/);
+  });
+
   it("fences a forwarded message separately, under its author's name", () => {
     const forwarded = { from: 'Eve' };
     expect(inputText({ text: '/yolo', from: 'Ada', forwarded })).toMatch(

@@ -4,6 +4,7 @@ import { redactor } from '../../src/lib/redact.ts';
 import { backgroundEvent } from '../../src/tools/process/background-events.ts';
 import { ProcessTable } from '../../src/tools/process/process-table.ts';
 import { describeBackend } from '../engines.ts';
+import { callSandbox } from './call-sandbox.ts';
 
 const secret = 'correct-horse-battery-staple';
 /** What is told of the end of an output. */
@@ -25,7 +26,7 @@ await describeBackend('bubblewrap', (engine) => {
         if (event.kind === 'ended') resolve(event.output);
       });
     });
-    await processes.start({ command, cwd: undefined, terminal: undefined, patterns: [] });
+    await processes.start(callSandbox(sandbox), { command, cwd: undefined, terminal: undefined, patterns: [] });
     return await output;
   }
 

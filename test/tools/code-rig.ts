@@ -82,10 +82,10 @@ const command = defineTool({
   forScripts: true,
   input: z.strictObject({ command: z.string().min(1), timeout: z.number().optional(), stdin: z.string().optional() }),
   output: z.object({ output: z.string(), code: z.number().nullable() }),
-  prepare: (input, sandbox) => ({
-    actions: [{ kind: 'command', command: input.command, cwd: sandbox.cwd }],
+  prepare: (input, session) => ({
+    actions: [{ kind: 'command', command: input.command, cwd: session.cwd }],
     run: async (context) => {
-      const handle = await sandbox.exec({ command: input.command });
+      const handle = await context.sandbox.exec({ command: input.command });
       const printed: Buffer[] = [];
       const timeoutMs = (input.timeout ?? 60) * 1000;
       const end = await run(handle, { timeoutMs, signal: context.signal, onOutput: ({ data }) => void printed.push(data) });

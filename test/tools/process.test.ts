@@ -7,6 +7,7 @@ import { terminal } from '../../src/tools/terminal.ts';
 import { collect, sleepers, sleepMark, untilAsleep } from '../contracts/sandbox/rig.ts';
 import { describeBackend, type TestEngine } from '../engines.ts';
 import { until } from '../until.ts';
+import { callSandbox } from './call-sandbox.ts';
 import { useToolRig } from './tool-rig.ts';
 
 interface Listed {
@@ -210,7 +211,7 @@ function processTests(engine: TestEngine): void {
     const spec = engine.spec();
     const mark = sleepMark();
     const first = await engine.open(spec);
-    const started = await new ProcessTable(first).start({
+    const started = await new ProcessTable(first).start(callSandbox(first), {
       command: `echo before; read -r line; echo "got $line"; sleep ${mark}`,
       cwd: undefined,
       terminal: undefined,

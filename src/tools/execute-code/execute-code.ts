@@ -1,13 +1,12 @@
 import { constants } from 'node:os';
 import * as z from 'zod';
 import { HermeticError } from '../../core/errors.ts';
-import { limitHitSentences, type Sandbox } from '../../core/sandbox.ts';
-import type { Tool, ToolContext } from '../../core/tool.ts';
+import { limitHitSentences } from '../../core/sandbox.ts';
+import type { CallSandbox, Tool, ToolContext } from '../../core/tool.ts';
 import { guestBash } from '../../lib/guest-files.ts';
 import { remember } from '../../lib/remember.ts';
 import { askSandbox } from '../../shell/ask-sandbox.ts';
 import { exitCodeOf, type RunEnd, run } from '../../shell/run.ts';
-import { CommandNetwork } from '../command-network.ts';
 import { defineTool } from '../define-tool.ts';
 import { OutputCapture } from '../output-capture.ts';
 import { withRemarks } from '../remarks.ts';
@@ -77,8 +76,8 @@ export function executeCode(options: ExecuteCodeOptions): Tool {
     forScripts: false,
     input: inputFor(timeoutSeconds),
     output,
-    prepare: (call, sandbox) => ({
-      actions: [{ kind: 'script', language: call.language, code: call.code, cwd: sandbox.cwd }],
+    prepare: (call, session) => ({
+      actions: [{ kind: 'script', language: call.language, code: call.code, cwd: session.cwd }],
       run: (context) => inItsDirectory(options.mode, context.sandbox, (cwd) => runScript(context, call, cwd, options, functions)),
     }),
     render,
@@ -98,10 +97,10 @@ function describeFor({ mode, maxToolCalls }: ExecuteCodeOptions, functions: Iter
 }
 
 /** Undefined is where the session is. */
-async function inItsDirectory<T>(mode: CodeMode, sandbox: Sandbox, action: (cwd: string | undefined) => Promise<T>): Promise<T> {
+async function inItsDirectory<T>(mode: CodeMode, sandbox: CallSandbox, action: (cwd: string | undefined) => Promise<T>): Promise<T> {
   if (mode === 'project') return await action(undefined);
   const command = await guestBash('code-directory');
-  const directory = (await askSandbox(sandbox, { command, args: ['make'] }, { maxBytes: 8192 })).stdout.toString().trimEnd();
+  const directory = (await askSandbox(sandbox, { command, args: ['make'], cwd: '/' }, { maxBytes: 8192 })).stdout.toString().trimEnd();
   // Security: it is removed in the end, so it must be one of ours.
   if (!/^\/[^\n]*\/hermetic-code-\w{10}$/.test(directory))
     throw new HermeticError('tool/failed', 'The sandbox has no place for a temporary directory. The script was not run.');
@@ -109,7 +108,7 @@ async function inItsDirectory<T>(mode: CodeMode, sandbox: Sandbox, action: (cwd:
     return await action(directory);
   } finally {
     // Of a sandbox that has ended there is nothing to remove.
-    await askSandbox(sandbox, { command, args: ['remove', directory] }).catch(() => undefined);
+    await askSandbox(sandbox, { command, args: ['remove', directory], cwd: '/' }).catch(() => undefined);
   }
 }
 
@@ -124,9 +123,7 @@ async function runScript(
   const started = Date.now();
   const capture = new OutputCapture({ sandbox, maxBytes, redact: context.redact, onText: (text) => context.progress(text) });
   const request = await startRequest(language, cwd === undefined ? 'project' : 'strict');
-  const network = new CommandNetwork(context);
-  const place = cwd === undefined ? {} : { cwd };
-  const handle = await sandbox.exec({ ...request, ...place, onlyIf: context.isAsAllowed, askToConnect: network.ask });
+  const handle = await sandbox.exec({ ...request, ...(cwd !== undefined && { cwd }) });
   const violated = new AbortController();
   const bridge = new CodeBridge({
     language,
@@ -141,7 +138,7 @@ async function runScript(
     bridge.begin(code, declarationsFor(language, functions.values()));
     const end = await run(handle, {
       timeoutMs: (timeout ?? timeoutSeconds) * 1000,
-      clock: network.clock,
+      clock: handle.clock,
       signal: AbortSignal.any([context.signal, violated.signal]),
       onOutput: async (chunk) => (chunk.stream === 'stdout' ? bridge.receive(chunk.data) : await capture.push(chunk)),
     });
@@ -151,7 +148,7 @@ async function runScript(
     const outcome = outcomeOf(end, bridge.violation);
     // A script cannot know that it hit a limit of the sandbox.
     const hits = outcome.status === 'error' ? await handle.troubles() : [];
-    const networkNote = await network.sentence(() => handle.connections(), outcome.status === 'error');
+    const networkNote = await handle.networkNote(outcome.status === 'error');
     return {
       ...outcome,
       ...(hits.length > 0 && { error: [outcome.error, ...hits.map((hit) => limitHitSentences[hit])].join(' ') }),

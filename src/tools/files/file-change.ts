@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { HermeticError } from '../../core/errors.ts';
-import type { ExecHandle, Sandbox } from '../../core/sandbox.ts';
+import type { ExecHandle } from '../../core/sandbox.ts';
 import type { ToolContext } from '../../core/tool.ts';
 import { decodeUtf8 } from '../../lib/decode-utf8.ts';
 import { guestBash } from '../../lib/guest-files.ts';
@@ -39,14 +39,15 @@ const endings: Readonly<Record<number, string>> = {
   97: 'could not be written, and its old content could not be put back. It is damaged.',
 };
 
-const lanes = new Lanes<Sandbox>();
+/** By the name of the sandbox. */
+const lanes = new Lanes<string>();
 
 /**
  * Shows a file to `decide` and writes what it decides: one round trip, all or nothing. One change after another in a sandbox, so that two
  * that a model asks for at once both happen.
  */
 export async function changeFile(context: ToolContext, change: Change): Promise<void> {
-  await lanes.run(context.sandbox, () => changeNow(context, change));
+  await lanes.run(context.sandbox.name, () => changeNow(context, change));
 }
 
 async function changeNow(context: ToolContext, change: Change): Promise<void> {

@@ -38,12 +38,12 @@ export function sendFile(deliver: DeliverFile): Tool {
     forScripts: false,
     input,
     output,
-    prepare: ({ path, name, caption }, sandbox) => ({
-      actions: [{ kind: 'send', path, cwd: sandbox.cwd }],
-      run: async ({ signal, isAsAllowed }) => {
+    prepare: ({ path, name, caption }, session) => ({
+      actions: [{ kind: 'send', path, cwd: session.cwd }],
+      run: async ({ sandbox, signal }) => {
         const answer = await askSandbox(
           sandbox,
-          { command: await guestBash('send-file'), args: [path, String(maxBytes + 1)], onlyIf: isAsAllowed },
+          { command: await guestBash('send-file'), args: [path, String(maxBytes + 1)] },
           { signal, maxBytes: maxBytes + 64 * 1024, timeoutMs: 120_000 },
         );
         if (answer.exit.kind !== 'exited' || answer.exit.code !== 0) {

@@ -1,6 +1,7 @@
 import { blockedSentence } from '../../core/blocked-connections.ts';
 import type { Connections } from '../../core/egress.ts';
 import type { ExecHandle, Sandbox } from '../../core/sandbox.ts';
+import type { CallHandle } from '../../core/tool.ts';
 import { settlesWithin } from '../../lib/deadline.ts';
 import { guestBash } from '../../lib/guest-files.ts';
 import { type PatternReport, PatternWatch } from './pattern-watch.ts';
@@ -25,13 +26,14 @@ export type ProcessEvent =
   | { kind: 'matched'; report: PatternReport }
   | { kind: 'ended'; state: ProcessState };
 
+/** Notes its connections where it was started by a call of this program. */
+export type ProcessBeginning = Pick<ExecHandle, 'connections'> & Partial<Pick<CallHandle, 'note'>>;
+
 export interface BackgroundProcessOptions {
   sandbox: Sandbox;
   facts: ProcessFacts;
   /** The command that started it, or with which this program began to follow it. undefined for one that has ended. */
-  beginning: Pick<ExecHandle, 'connections'> | undefined;
-  /** Told of its connections at its end. */
-  connected?: ((connections: Connections) => void) | undefined;
+  beginning: ProcessBeginning | undefined;
   /** Texts to look for in what it prints. */
   patterns: readonly string[];
   tell(event: ProcessEvent): void;
@@ -69,8 +71,7 @@ export class BackgroundProcess {
   /** Resolves when it has ended. */
   readonly ended: Promise<void>;
   readonly #sandbox: Sandbox;
-  readonly #beginning: Pick<ExecHandle, 'connections'> | undefined;
-  readonly #connected: BackgroundProcessOptions['connected'];
+  readonly #beginning: ProcessBeginning | undefined;
   readonly #watch: PatternWatch;
   readonly #tell: (event: ProcessEvent) => void;
   readonly #end = Promise.withResolvers<void>();
@@ -81,8 +82,7 @@ export class BackgroundProcess {
   #follower: ExecHandle | undefined;
   #following: Promise<void> | undefined;
 
-  constructor({ sandbox, facts, beginning, connected, patterns, tell }: BackgroundProcessOptions) {
-    this.#connected = connected;
+  constructor({ sandbox, facts, beginning, patterns, tell }: BackgroundProcessOptions) {
     this.#sandbox = sandbox;
     this.facts = facts;
     this.#beginning = beginning;
@@ -149,7 +149,7 @@ export class BackgroundProcess {
   #settle(state: ProcessState): void {
     if (this.state.kind !== 'running') return;
     this.state = state;
-    if (this.#connections) this.#connected?.(this.#connections);
+    if (this.#connections) this.#beginning?.note?.(this.#connections);
     this.#end.resolve();
     // After it was detached its real end is unknown.
     if (!this.#isLetGo) this.#tell({ kind: 'ended', state });

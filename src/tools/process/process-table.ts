@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import type { Action } from '../../core/approval.ts';
-import type { Connections } from '../../core/egress.ts';
 import { HermeticError } from '../../core/errors.ts';
-import type { ExecHandle, ExecRequest, Sandbox, TerminalSize } from '../../core/sandbox.ts';
+import type { Sandbox, TerminalSize } from '../../core/sandbox.ts';
+import type { CallSandbox } from '../../core/tool.ts';
 import { guestBash } from '../../lib/guest-files.ts';
 import { nearest } from '../../lib/nearest.ts';
 import { printable } from '../../lib/printable.ts';
 import { type AskOptions, askSandbox, askToSucceed, collect } from '../../shell/ask-sandbox.ts';
-import { BackgroundProcess, type ProcessEvent, type ProcessFacts, stateOf } from './background-process.ts';
+import { BackgroundProcess, type ProcessBeginning, type ProcessEvent, type ProcessFacts, stateOf } from './background-process.ts';
 
 export interface StartRequest {
   command: string;
@@ -15,10 +15,6 @@ export interface StartRequest {
   terminal: TerminalSize | undefined;
   /** Texts to look for in what it prints. */
   patterns: readonly string[];
-  onlyIf?: ExecRequest['onlyIf'];
-  askToConnect?: ExecRequest['askToConnect'];
-  /** Told of its connections at its end. */
-  connected?: ((connections: Connections) => void) | undefined;
 }
 
 export interface LogPiece {
@@ -60,24 +56,25 @@ export class ProcessTable {
     return () => void this.#listeners.delete(listener);
   }
 
-  async start(request: StartRequest): Promise<BackgroundProcess> {
+  /** `sandbox`: that of the call. */
+  async start(sandbox: CallSandbox, request: StartRequest): Promise<BackgroundProcess> {
     await this.#find();
     if (this.running.length + this.#starting >= maxRunning) {
       throw new HermeticError('tool/failed', `${maxRunning} processes run in the background already.`, { hint: 'Kill one first.' });
     }
     this.#starting += 1;
-    return await this.#launch(request).finally(() => {
+    return await this.#launch(sandbox, request).finally(() => {
       this.#starting -= 1;
     });
   }
 
-  async #launch({ command, cwd, terminal, patterns, onlyIf, askToConnect, connected }: StartRequest): Promise<BackgroundProcess> {
-    const place = cwd ?? this.#sandbox.cwd;
+  async #launch(sandbox: CallSandbox, { command, cwd, terminal, patterns }: StartRequest): Promise<BackgroundProcess> {
+    const place = cwd ?? sandbox.cwd;
     const id = randomBytes(4).toString('hex');
     const directory = (await this.#ask('make', [this.#sandbox.name, id, command, String(maxKept)])).toString();
     const size = terminal ? `${terminal.rows} ${terminal.columns}` : '';
     const launch = { command: await guestBash('background'), args: [directory, command, size], stateless: true };
-    const handle = await this.#sandbox.exec({ ...launch, ...(cwd !== undefined && { cwd }), ...(onlyIf && { onlyIf }), askToConnect });
+    const handle = await sandbox.exec({ ...launch, ...(cwd !== undefined && { cwd }) });
     const { end, stdout, stderr } = await collect(handle, { timeoutMs: launchPatienceMs });
     if (end.kind !== 'exited' || end.code !== 0) {
       throw new HermeticError(
@@ -85,21 +82,17 @@ export class ProcessTable {
         `It could not be started: ${stderr.trim() || printable(stdout.toString()).trim() || end.kind}`,
       );
     }
-    const process = this.#adopt({ id, command, startedAt: new Date(), directory }, patterns, handle, connected);
+    handle.keep();
+    const process = this.#adopt({ id, command, startedAt: new Date(), directory }, patterns, handle);
     process.cwd = place;
     await this.#tell(process, { kind: 'started', patterns });
     await process.follow();
     return process;
   }
 
-  #adopt(
-    facts: ProcessFacts,
-    patterns: readonly string[],
-    beginning?: ExecHandle,
-    connected?: StartRequest['connected'],
-  ): BackgroundProcess {
+  #adopt(facts: ProcessFacts, patterns: readonly string[], beginning?: ProcessBeginning): BackgroundProcess {
     const tell = (event: ProcessEvent): void => void this.#tell(process, event);
-    const process = new BackgroundProcess({ sandbox: this.#sandbox, facts, beginning, connected, patterns, tell });
+    const process = new BackgroundProcess({ sandbox: this.#sandbox, facts, beginning, patterns, tell });
     this.#processes.set(facts.id, process);
     return process;
   }
