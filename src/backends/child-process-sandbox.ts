@@ -13,7 +13,7 @@ import { attachToForker } from '../shell/pipes/forker.ts';
 import { makeRunDirectory } from '../shell/pipes/run-directory.ts';
 import { fileStateStore, memoryStateStore } from '../shell/state-store.ts';
 import { diskUseOf } from './disk-use.ts';
-import { listDirectories, makeSandboxDirectory, pathsIn, removeTree } from './sandbox-directory.ts';
+import { listDirectories, makeSandboxDirectory, pathsIn, removeSandboxDirectory, removeTree } from './sandbox-directory.ts';
 
 /** A process that runs the forker, and is a sandbox or makes one. */
 export interface ForkerProcess {
@@ -72,7 +72,7 @@ export async function openChildProcessSandbox(
     };
     const store = spec.persistent ? fileStateStore(paths.state) : memoryStateStore();
     const destroy = async (): Promise<void> => {
-      await removeTree(spec.directory);
+      await removeSandboxDirectory(spec.directory);
       unclaim();
     };
     // The forker ends, with all it started, when it notices that no program is attached any more.
@@ -133,7 +133,7 @@ export async function listChildProcessSandboxes(backendDirectory: string, endPat
         const attached = liveAttachments(run);
         if (attached.some((name) => lifeOf(name) === 'unknown')) throw unseenProgram(record.session);
         await Promise.all(attached.map((name) => endProcess(join(run, name), endPatienceMs)));
-        await removeTree(record.directory);
+        await removeSandboxDirectory(record.directory);
       },
     };
   });

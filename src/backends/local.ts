@@ -102,7 +102,15 @@ class LocalBackend implements Backend {
     const start = async (runDirectory: string, isNew: boolean): Promise<ForkerProcess> => {
       if (isNew) for (const sentence of unenforcedLimits(spec.limits, limits, this.traits)) listener.notice(sentence);
       const [program = '', ...args] = forkerCommand(runDirectory, noLease, { processes: 'shared' });
-      const child = started(spawn(program, args, { cwd: '/', env: this.#environment(spec.env), stdio: 'ignore', detached: true }));
+      // A sign by which session-process.ts knows a command of a session, and named-processes.ts its processes.
+      const child = started(
+        spawn(program, args, {
+          cwd: '/',
+          env: { ...this.#environment(spec.env), HERMETIC_IN_SESSION: spec.name },
+          stdio: 'ignore',
+          detached: true,
+        }),
+      );
       return { child, limits: undefined, release: async () => undefined };
     };
     return await openChildProcessSandbox({ spec, workdir, start, endPatienceMs }, signal);
@@ -131,7 +139,6 @@ class LocalBackend implements Backend {
     const { environment } = this.#context;
     const kept = Object.fromEntries(allowed.flatMap((name) => (environment[name] === undefined ? [] : [[name, environment[name]]])));
     const usual = { PATH: '/usr/local/bin:/usr/bin:/bin', HOME: homedir(), USER: userName(), LANG: 'C.UTF-8' };
-    // One of the signs by which session-process.ts knows a command of a session.
-    return { ...usual, ...kept, ...extra, HERMETIC_IN_SESSION: '1' };
+    return { ...usual, ...kept, ...extra };
   }
 }

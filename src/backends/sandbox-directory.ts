@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { readdirSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, statSync } from 'node:fs';
 import { chmod, link, lstat, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -89,8 +89,14 @@ async function readRecord(directory: string): Promise<SandboxRecord | undefined>
   }
 }
 
+/** Removes the directory of a sandbox, and its record first: what is left by a program that dies meanwhile has none. */
+export async function removeSandboxDirectory(directory: string): Promise<void> {
+  await rm(pathsIn(directory).record, { force: true });
+  await removeTree(directory);
+}
+
 export interface ListedDirectory extends SandboxRecord {
-  /** False when there is no record: its program died while it was making the directory or removing it. */
+  /** False when there is no record: its program died while it was making the directory or removing it. A damaged record is one. */
   hasFiles: boolean;
 }
 
@@ -107,7 +113,8 @@ export async function listDirectories(backendDirectory: string): Promise<ListedD
     const record = await readRecord(directory);
     if (record) return { ...record, hasFiles: true };
     const stat = statSync(directory, { throwIfNoEntry: false });
-    return stat && { name, session: '', image: undefined, createdAt: stat.mtime, directory, hasFiles: false };
+    const hasFiles = existsSync(pathsIn(directory).record);
+    return stat && { name, session: '', image: undefined, createdAt: stat.mtime, directory, hasFiles };
   });
   return (await Promise.all(listed)).filter((one) => one !== undefined);
 }

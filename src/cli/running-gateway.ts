@@ -1,4 +1,4 @@
-import { join } from 'node:path';
+import { gatewaySocket } from '../app/gateway-process.ts';
 import { type GatewayStatus, linkText } from '../app/status/gateway-status.ts';
 import type { SandboxStatusFacts } from '../app/status/sandbox-status.ts';
 import type { SessionStatus } from '../app/status/session-status.ts';
@@ -17,11 +17,6 @@ export interface RunningGateway {
   /** Of the configuration files: what is wrong, and which changes wait for a restart. */
   configuration: { problem: string | null; restart: readonly string[] };
   channels: { kind: string; state: string; reason: string | null }[];
-}
-
-/** Of programs that talk to people in the name of one home, there is one at a time. */
-export function gatewaySocket(home: string): string {
-  return join(home, 'gateway.sock');
 }
 
 /** Its answer, which may be short while it starts; undefined when no gateway runs for this home. */

@@ -1,10 +1,9 @@
 import type { Command } from 'commander';
+import { gatewayProcess } from '../app/gateway-process.ts';
 import { originOf, refusedOrigin, sessionVariable } from '../app/session-process.ts';
 import { findHome } from '../config/home.ts';
-import { instanceLock } from '../lib/instance.ts';
-import { lockHolder } from '../lib/process-facts.ts';
 import type { CliIo } from './io.ts';
-import { askGateway, gatewaySocket } from './running-gateway.ts';
+import { askGateway } from './running-gateway.ts';
 
 /**
  * Which commands change Hermetic. Security: a session may only run those that look; a command missing here counts as one that changes something.
@@ -68,7 +67,7 @@ export async function refuseFromSession(io: CliIo, command: Command): Promise<vo
   const what = `hermetic ${path}`;
   if (io.environment[sessionVariable]) throw refusedOrigin(what, { kind: 'session', why: 'its environment' });
   const { directory: home } = findHome({ environment: io.environment });
-  const origin = originOf(process.pid, lockHolder(instanceLock(gatewaySocket(home))));
+  const origin = originOf(process.pid, gatewayProcess(home));
   if (origin.kind === 'elsewhere' || (origin.kind === 'unknown' && (await isHarmless(io, home)))) return;
   throw refusedOrigin(what, origin);
 }

@@ -1,3 +1,4 @@
+import type { Brought } from '../core/approval.ts';
 import type { ExecHandle, ExecRequest, OpenSandbox, TerminalSize } from '../core/sandbox.ts';
 
 /** Follows a sandbox: its record, its disk limit. */
@@ -33,6 +34,14 @@ export class SandboxWrapper implements OpenSandbox {
 
   get definitions(): Readonly<Record<string, string>> {
     return this.#inner.definitions;
+  }
+
+  get brought(): readonly Brought[] {
+    return this.#inner.brought;
+  }
+
+  bring(paths: readonly Brought[]): void {
+    this.#inner.bring(paths);
   }
 
   get ended(): Promise<string> {

@@ -10,6 +10,7 @@ import { type RunEnd, run } from '../shell/run.ts';
 import { claimSpare } from './claim.ts';
 import { compare, comparisonOf } from './comparison.ts';
 import { isHeld } from './lease.ts';
+import { missingDirectories } from './missing-directories.ts';
 import { candidates, type OpenedSandbox, openSandbox, type SandboxDeps } from './open.ts';
 import { HeldListener } from './pool/held-listener.ts';
 import { type FoundSandbox, type OpenedInPool, SandboxPool } from './pool/pool.ts';
@@ -112,6 +113,12 @@ export class SessionSandboxes {
     await this.#pool.adopt(await this.#running(backends, ledger));
     void this.#spares.fill();
     return leftovers;
+  }
+
+  /** Warnings, in sentences: directories of sessions that are not where the configuration says. */
+  async missingDirectories(): Promise<readonly string[]> {
+    const { sandboxes } = await this.#deps.store();
+    return await missingDirectories(sandboxes, this.#deps.loaded().config.terminal.sandbox_dir);
   }
 
   /** Leases of a program that died where it cannot be seen from here, such as in an earlier container of this one, are over then. */

@@ -1,64 +1,100 @@
+import { existsSync, readdirSync } from 'node:fs';
+import { basename, dirname } from 'node:path';
 import { HermeticError } from '../core/errors.ts';
 import type { Backend, ListedSandbox } from '../core/sandbox.ts';
 import type { SandboxEntry, SandboxLedger } from '../core/store.ts';
 import { isHeld } from './lease.ts';
 
-/** A sandbox that takes space and can be removed. */
-export interface Leftover {
+interface Found {
   backend: string;
   name: string;
   session: string;
-  why: 'belongs to no session' | 'was to be gone when it closed' | 'has not been used for long';
   directory: string;
+}
+
+/** A sandbox that takes space and can be removed. */
+export interface Leftover extends Found {
+  why: 'belongs to no session' | 'was to be gone when it closed' | 'has not been used for long' | 'has files, and its session is not known';
   /** False, and nothing was removed, when it has been used meanwhile. */
   destroy(): Promise<boolean>;
+}
+
+/** A sandbox that is not removed. */
+export interface Kept extends Found {
+  why:
+    | 'is in use'
+    | 'has the files of a session'
+    | 'has the files of a session, whose directory is not here'
+    | 'has files, and its session is not known';
 }
 
 export interface SweepOptions {
   backends: Iterable<Backend>;
   ledger: SandboxLedger;
-  /** Persistent sandboxes last used before then are leftovers too. */
+  /** Persistent sandboxes of sessions that were last used before then are leftovers too. */
   unusedSince?: Date | undefined;
+  /** Those with files whose session the ledger does not know are leftovers too. Only a person can say so. */
+  removesUnknown?: boolean | undefined;
 }
 
+/** Everything of this installation. Rejects when any backend or the ledger cannot answer. */
+export interface Survey {
+  leftovers: Leftover[];
+  kept: Kept[];
+}
+
+type Limits = Pick<SweepOptions, 'unusedSince' | 'removesUnknown'>;
+type Verdict = { isLeftover: true; why: Leftover['why'] } | { isLeftover: false; why: Kept['why'] };
+
 /**
- * The leftovers of this installation. A sandbox that a program holds is never among them, and neither are the files of a
- * session unless `unusedSince` says so. Rejects when any backend or the ledger cannot answer.
+ * Decides alone what may be removed, from what a backend lists and what the ledger says: a backend removes nothing by itself. Never a leftover is a
+ * sandbox that a program holds, nor the files of a session unless `unusedSince` says so, wherever the directory of that session is.
  */
-export async function findLeftovers({ backends, ledger, unusedSince }: SweepOptions): Promise<Leftover[]> {
-  const leftovers: Leftover[] = [];
+export async function survey({ backends, ledger, ...limits }: SweepOptions): Promise<Survey> {
+  const found: Survey = { leftovers: [], kept: [] };
   for (const backend of backends) {
     // In this order: a sandbox is in the ledger before it is made.
     const all = await backend.list();
     const entries = new Map((await ledger.list({ backend: backend.kind })).map((entry) => [entry.name, entry]));
     for (const listed of all) {
-      const entry = entries.get(listed.name);
-      const why = reason(listed, entry, unusedSince);
-      if (why === undefined) continue;
       const { name, session, directory } = listed;
+      const key = { backend: backend.kind, name };
+      const hasOther = all.some((one) => one !== listed && one.name === name && one.directory !== '');
+      const verdict = judge(listed, entries.get(name), hasOther, limits);
+      if (!verdict.isLeftover) {
+        found.kept.push({ ...key, session, directory, why: verdict.why });
+        continue;
+      }
       const destroy = async (): Promise<boolean> => {
         // Removing the ones before it may have taken a while: it may be in use by now.
-        if (reason(listed, await ledger.find({ backend: backend.kind, name }), unusedSince) === undefined) return false;
+        const entry = await ledger.find(key);
+        if (!judge(listed, entry, hasOther, limits).isLeftover) return false;
         if (!(await destroyed(listed))) return false;
         // What a crash left beside the sandbox of a session has its name, and no files.
-        const isBeside = !listed.hasFiles && all.some((one) => one.hasFiles && one.name === name);
-        if (!isBeside) await ledger.forget({ backend: backend.kind, name });
+        const isBeside = !listed.hasFiles && hasOther;
+        if (!isBeside) await ledger.forget(key);
         return true;
       };
-      leftovers.push({ backend: backend.kind, name, session, why, directory, destroy });
+      found.leftovers.push({ ...key, session, directory, why: verdict.why, destroy });
     }
   }
-  return leftovers;
+  return found;
 }
 
-function reason(listed: ListedSandbox, entry: SandboxEntry | undefined, unusedSince: Date | undefined): Leftover['why'] | undefined {
-  if (entry && isHeld(entry)) return undefined;
-  const isSpare = entry?.session.length === 0;
-  if (!listed.hasFiles || isSpare) return 'belongs to no session';
-  if (entry && !entry.persistent) return 'was to be gone when it closed';
-  const lastUsed = entry?.lastUsedAt ?? listed.createdAt;
-  const isUnused = listed.state === 'stopped' && unusedSince !== undefined && lastUsed < unusedSince;
-  return isUnused ? 'has not been used for long' : undefined;
+/** `hasOther`: a directory of the same sandbox is listed too. */
+function judge(listed: ListedSandbox, entry: SandboxEntry | undefined, hasOther: boolean, limits: Limits): Verdict {
+  const { unusedSince, removesUnknown = false } = limits;
+  if (entry && isHeld(entry)) return { isLeftover: false, why: 'is in use' };
+  const isElsewhere = listed.directory === '' && !hasOther;
+  // Security: what the ledger gives to a session is kept whatever a backend says of its files: it may not see them from here.
+  const isEmpty = !listed.hasFiles && !(entry && isKept(entry) && isElsewhere);
+  if (isEmpty || entry?.session.length === 0) return { isLeftover: true, why: 'belongs to no session' };
+  if (entry && !entry.persistent) return { isLeftover: true, why: 'was to be gone when it closed' };
+  const isStopped = listed.state === 'stopped';
+  if (!entry) return { isLeftover: removesUnknown && isStopped, why: 'has files, and its session is not known' };
+  if (isStopped && unusedSince !== undefined && entry.lastUsedAt < unusedSince)
+    return { isLeftover: true, why: 'has not been used for long' };
+  return { isLeftover: false, why: isElsewhere ? 'has the files of a session, whose directory is not here' : 'has the files of a session' };
 }
 
 /** A program whose lease is over may have it open still, where it cannot be ended from here: it is swept when that program is gone. */
@@ -77,16 +113,41 @@ async function destroyed(listed: ListedSandbox): Promise<boolean> {
  * Any doubt ends it before anything is removed.
  */
 export async function sweep(options: SweepOptions): Promise<Leftover[]> {
-  const leftovers = await findLeftovers(options);
+  const { leftovers } = await survey(options);
   const removed: Leftover[] = [];
   for (const leftover of leftovers) if (await leftover.destroy()) removed.push(leftover);
   for (const backend of options.backends) {
     const there = new Set((await backend.list()).map(({ name }) => name));
     for (const entry of await options.ledger.list({ backend: backend.kind })) {
       if (isHeld(entry)) continue;
-      if (!there.has(entry.name)) await options.ledger.forget(entry);
-      else if (entry.state !== 'closed') await options.ledger.closed(entry, new Date(), entry.owner);
+      if (there.has(entry.name)) {
+        if (entry.state !== 'closed') await options.ledger.closed(entry, new Date(), entry.owner);
+      } else if (isGone(entry, options.unusedSince)) await options.ledger.forget(entry);
     }
   }
   return removed;
+}
+
+/**
+ * Whether nothing is left of a sandbox that its backend does not list. A session's is not gone because all directories beside its own are missing too:
+ * they were moved, or their disk is not mounted.
+ */
+function isGone(entry: SandboxEntry, unusedSince: Date | undefined): boolean {
+  if (existsSync(entry.directory)) return false;
+  const isUnused = unusedSince !== undefined && entry.lastUsedAt < unusedSince;
+  return !isKept(entry) || isUnused || isRemoved(entry.directory);
+}
+
+/** Security: a place that cannot be read says nothing about what is in it. */
+function isRemoved(directory: string): boolean {
+  try {
+    return !readdirSync(dirname(directory)).includes(basename(directory));
+  } catch {
+    return false;
+  }
+}
+
+/** Whether a session has files there that return with it. */
+function isKept({ session, persistent }: SandboxEntry): boolean {
+  return session.length > 0 && persistent;
 }

@@ -246,7 +246,17 @@ describe('bad input', () => {
 
 describe('hermetic network log', () => {
   const what = {
-    ...{ host: 'evil.example', port: 443, reason: 'refused', rule: null, by: 'telegram:1', count: 3, bytes: null, secrets: [] },
+    ...{
+      host: 'evil.example',
+      port: 443,
+      reason: 'refused',
+      rule: null,
+      by: 'telegram:1',
+      count: 3,
+      bytes: null,
+      secrets: [],
+      placeholders: [],
+    },
     ...{ command: 'curl \u001b[31mhttps://evil.example', source: 'chat', person: 'telegram:4711' },
   };
   const hoursAgo = (hours: number) => new Date(Date.now() - hours * 60 * minute);
@@ -262,7 +272,16 @@ describe('hermetic network log', () => {
         {
           ...record,
           ...{ at: hoursAgo(0), outcome: 'allowed' },
-          what: { ...what, host: 'api.example', rule: 'api.example', reason: null, by: null, bytes: 512, secrets: ['TOKEN'] },
+          what: {
+            ...what,
+            host: 'api.example',
+            rule: 'api.example',
+            reason: null,
+            by: null,
+            bytes: 512,
+            secrets: ['TOKEN'],
+            placeholders: ['OTHER'],
+          },
         },
       ]),
     );
@@ -278,7 +297,7 @@ describe('hermetic network log', () => {
       /telegram Ada +blocked +evil\.example:443 ×3 +- +refused, by telegram:1 +curl ⟨U\+001B⟩\[31mhttps:\/\/evil\.example$/,
     );
     expect(lines[3]).toMatch(/telegram Group +blocked +…\S*\.evil\.example:443 ×3/);
-    expect(lines[4]).toMatch(/allowed +api\.example:443 ×3 +512 +api\.example, with TOKEN +curl/);
+    expect(lines[4]).toMatch(/allowed +api\.example:443 ×3 +512 +api\.example, with TOKEN, with the placeholder of OTHER +curl/);
     expect(lines).toHaveLength(5);
     expect(stdout).not.toContain('\u001b');
   });

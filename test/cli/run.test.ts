@@ -209,6 +209,21 @@ await describeBackend('bubblewrap', (engine) => {
     await rm(apart.home, { recursive: true });
   });
 
+  it('prune lists files whose session the state database does not know, and removes them when it is told to', async () => {
+    const apart = new Hermetic({ TERMINAL_ENV: 'bubblewrap' });
+    await apart.run(['run', '--', 'echo content > file']);
+    await rm(join(apart.home, '.hermetic', 'state.db'));
+    const { stdout } = await apart.run(['sandbox', 'prune', '--older-than', '0d']);
+    expect(stdout).toMatch(/^0 were removed/);
+    expect(stdout).toMatch(/default +bubblewrap +\S+ +has files, and its session is not known\n.*removed with --unknown/);
+    expect(await apart.run(['run', '--', 'cat file'])).toMatchObject({ stdout: 'content\n' });
+    await rm(join(apart.home, '.hermetic', 'state.db'));
+    expect((await apart.run(['sandbox', 'prune', '--unknown', '--dry-run'])).stdout).toMatch(/1 would be removed/);
+    expect((await apart.run(['sandbox', 'prune', '--unknown'])).stdout).toMatch(/1 were removed/);
+    expect((await apart.run(['sandbox', 'list'])).stdout).toBe('There are no sandboxes.\n');
+    await rm(apart.home, { recursive: true });
+  });
+
   it('status and doctor report backend, isolation and limits, in words and as JSON', async () => {
     const status = JSON.parse((await hermetic.run(['status', '--json'])).stdout) as { backend: unknown };
     expect(status.backend).toMatchObject({ configured: 'bubblewrap', used: 'bubblewrap', isolation: 'process' });

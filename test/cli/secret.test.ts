@@ -80,6 +80,16 @@ describe('hermetic secret set', () => {
     ['a name that begins with a digit', ['2X'], 'x', /begins with no digit/],
     ['a setting', ['TERMINAL_ENV'], 'local', /hermetic config set terminal\.backend/],
     ['a variable of Hermetic', ['HERMETIC_HOME'], '/tmp', /not a secret/],
+    ['a name that every object has', ['__proto__'], 'hunter2', /__proto__ cannot be the name of a secret/],
+    ['another one', ['constructor', '--host', 'a.example'], 'hunter2-hunter2', /constructor cannot be the name of a secret/],
+    ['the search path', ['PATH'], 'hunter2', /PATH cannot be a secret: it decides how programs start\. Choose another name.*--as/s],
+    [
+      'a library that programs load',
+      ['LD_PRELOAD', '--host', 'a.example', '--as', 'MY_TOKEN'],
+      'hunter2-hunter2',
+      /LD_PRELOAD cannot be a secret/,
+    ],
+    ['options of a program', ['NODE_OPTIONS'], 'hunter2', /NODE_OPTIONS cannot be a secret/],
     ['nothing', ['MY_TOKEN'], '', /blank/],
     ['blanks', ['MY_TOKEN'], ' \n\n', /blank/],
     ['a NUL', ['MY_TOKEN'], 'hunter2\0', /NUL/],
@@ -174,6 +184,12 @@ describe('secrets that are bound to hosts', () => {
     ['a wildcard', ['--host', '*.example.com'], '', /has a wildcard/],
     ['a private address', ['--host', '10.0.0.1'], '', /not a public address/],
     ['a variable of the sandbox', ['--host', 'a.example', '--as', 'HTTPS_PROXY'], '', /the sandbox sets HTTPS_PROXY itself/],
+    [
+      'a variable by which programs start',
+      ['--host', 'a.example', '--as', 'BASH_ENV'],
+      '',
+      /BASH_ENV decides how.*another variable with as/,
+    ],
     ['a forwarded name', ['--host', 'a.example'], 'terminal: { docker_forward_env: [MY_TOKEN] }\n', /also names MY_TOKEN/],
     ['options without a host', ['--exclusive'], '', /for a secret that is bound to hosts/],
     ['a configuration that does not load', ['--host', 'a.example'], 'nonsense: true\n', /nonsense is not a section/],
@@ -238,5 +254,40 @@ describe('secrets that are bound to hosts', () => {
     expect(Object.keys(settings())).toEqual(['TWO', 'BAD']);
     expect((await hermetic.run(['secret', 'remove', 'TWO'])).stdout).toMatch(/^secrets\.TWO is removed/);
     expect(dotenv()).toBe('A=1\nBAD=short\n');
+  });
+});
+
+describe('a home that has secrets with names that are refused', () => {
+  const commands = [['status'], ['config', 'check'], ['config', 'list'], ['secret', 'list'], ['network', 'list']];
+
+  it.each(['__proto__', 'constructor', 'toString'])('works, warns of the line, and loses %s by secret remove', async (name) => {
+    write(`A=1\n${name}=hunter2-hunter2\n`);
+    writeFileSync(join(directory(), 'config.yaml'), `secrets:\n  ${name}: { hosts: [a.example] }\n`);
+    for (const args of commands) {
+      const { code, stderr } = await hermetic.run(args);
+      expect([args, code, stderr]).toEqual([args, 0, expect.not.stringMatching(/TypeError| at /)]);
+      expect(stderr).not.toContain('hunter2');
+    }
+    const { stderr } = await hermetic.run(['config', 'check']);
+    expect(stderr).toContain(`warning: ${join(directory(), '.env')}:2: the secret ${name} is not used`);
+    expect((await hermetic.run(['secret', 'list'])).stdout).toBe(`A\n${name}\n`);
+    const removed = await hermetic.run(['secret', 'remove', name]);
+    expect(removed).toMatchObject({ code: 0, stderr: '' });
+    expect(removed.stdout).toMatch(new RegExp(`^${name} is removed from .*\\.env\nsecrets\\.${name} is removed from .*config\\.yaml`));
+    expect(dotenv()).toBe('A=1\n');
+    expect(readFileSync(join(directory(), 'config.yaml'), 'utf8')).not.toContain(name);
+    expect((await hermetic.run(['config', 'check'])).stderr).not.toContain(name);
+    expect(await hermetic.run(['secret', 'remove', name])).toMatchObject({ code: 1, stderr: expect.stringContaining('no secret') });
+  });
+
+  it('says where a secret is that is called PATH, and loses it by secret remove', async () => {
+    write('PATH=hunter2-hunter2\n');
+    const config = join(directory(), 'config.yaml');
+    writeFileSync(config, 'secrets:\n  PATH: { hosts: [a.example] }\n');
+    const refused = await hermetic.run(['status']);
+    expect(refused).toMatchObject({ code: 2, stdout: '' });
+    expect(refused.stderr).toContain(`${config}:2:9: secrets.PATH: PATH decides how programs start. Choose another variable with as.`);
+    expect(await hermetic.run(['secret', 'remove', 'PATH'])).toMatchObject({ code: 0, stderr: '' });
+    expect(await hermetic.run(['config', 'check'])).toMatchObject({ code: 0 });
   });
 });

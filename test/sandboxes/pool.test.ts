@@ -4,6 +4,7 @@ import { type PoolOptions, SandboxPool } from '../../src/sandboxes/pool/pool.ts'
 import { ProcessTable } from '../../src/tools/process/process-table.ts';
 import { sleepMark } from '../contracts/sandbox/rig.ts';
 import { describeBackend, processesWith } from '../engines.ts';
+import { callSandbox } from '../tools/call-sandbox.ts';
 import { until } from '../until.ts';
 
 async function text(sandbox: Sandbox, command: string): Promise<string> {
@@ -103,7 +104,12 @@ await describeBackend('bubblewrap', (engine) => {
   it('closes a sandbox when a tracked process exceeds the limit, and reports the process as lost', async () => {
     const { of } = poolOf({ idleMs: 50, backgroundMs: 500 });
     const mark = sleepMark();
-    const process = await new ProcessTable(of('a')).start({ command: `sleep ${mark}`, cwd: undefined, terminal: undefined, patterns: [] });
+    const process = await new ProcessTable(of('a')).start(callSandbox(of('a')), {
+      command: `sleep ${mark}`,
+      cwd: undefined,
+      terminal: undefined,
+      patterns: [],
+    });
     expect(process.state.kind).toBe('running');
     await until('it is closed', () => !of('a').isOpen && processesWith(mark).length === 0);
     await process.ended;

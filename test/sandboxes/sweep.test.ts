@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, renameSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
@@ -8,7 +8,7 @@ import { createApp } from '../../src/index.ts';
 import { processName } from '../../src/lib/process-name.ts';
 import { openSandbox } from '../../src/sandboxes/open.ts';
 import { cliSession } from '../../src/sandboxes/request.ts';
-import { findLeftovers, sweep } from '../../src/sandboxes/sweep.ts';
+import { survey, sweep } from '../../src/sandboxes/sweep.ts';
 import { describeBackend } from '../engines.ts';
 import { until } from '../until.ts';
 
@@ -51,6 +51,31 @@ await describeBackend('bubblewrap', () => {
     writeFileSync(join(half, 'workspace', 'rest'), 'of something');
     expect((await sweep(await options())).map(({ why }) => why)).toEqual(['belongs to no session']);
     expect(existsSync(half)).toBe(false);
+  });
+
+  it('keeps the files of a session whose record is damaged', async () => {
+    const { sandbox, spec } = await open('damaged');
+    await sandbox.writeFile('/workspace/file', 'content');
+    await sandbox.close();
+    writeFileSync(join(spec.directory, 'sandbox.json'), '');
+    expect(await sweep(await options())).toEqual([]);
+    const { sandbox: again } = await open('damaged');
+    expect(await again.readFile('/workspace/file')).toEqual(Buffer.from('content'));
+    await again.destroy();
+  });
+
+  it('forgets the entry of a session whose directory is gone, and keeps all when the directory above is gone too', async () => {
+    const { sandboxes } = await app.store();
+    const { sandbox, spec } = await open('vanished');
+    await sandbox.close();
+    const key = { backend: 'bubblewrap', name: spec.name };
+    renameSync(place, `${place}-unmounted`);
+    await sweep(await options());
+    expect(await sandboxes.find(key)).toMatchObject({ directory: spec.directory });
+    renameSync(`${place}-unmounted`, place);
+    await removeTree(spec.directory);
+    await sweep(await options());
+    expect(await sandboxes.find(key)).toBeUndefined();
   });
 
   it('sweeps an ephemeral sandbox whose program died, and forgets its entry', async () => {
@@ -136,8 +161,8 @@ await describeBackend('bubblewrap', () => {
   it('finds unused sandboxes by age', async () => {
     const { sandbox, spec } = await open('old');
     await sandbox.close();
-    expect(await findLeftovers(await options(new Date(Date.now() - 3_600_000)))).toEqual([]);
-    const found = await findLeftovers(await options(new Date(Date.now() + 1000)));
+    expect((await survey(await options(new Date(Date.now() - 3_600_000)))).leftovers).toEqual([]);
+    const { leftovers: found } = await survey(await options(new Date(Date.now() + 1000)));
     expect(found.map(({ name }) => name)).toContain(spec.name);
   });
 

@@ -22,7 +22,7 @@ import { hasLeftProcesses } from '../../shell/streams/left-processes.ts';
 import { cannotRestrict } from '../cannot-restrict.ts';
 import type { BackendContext } from '../context.ts';
 import { diskUseOf } from '../disk-use.ts';
-import { listDirectories, makeSandboxDirectory, pathsIn, removeTree } from '../sandbox-directory.ts';
+import { listDirectories, makeSandboxDirectory, pathsIn, removeSandboxDirectory, removeTree } from '../sandbox-directory.ts';
 import { unenforcedLimits } from '../unenforced-limits.ts';
 import { workdirInside } from '../workdir.ts';
 import { attachToCloud, stopAndRecord, stopUnused } from './attach.ts';
@@ -46,6 +46,9 @@ export interface CloudOptions {
   installing: string;
   honours: Pick<Traits['honours'], 'image' | 'network-none'>;
 }
+
+/** Some providers tell times in whole seconds. */
+const clockMs = 1_000;
 
 const notOurs = 'the network is that of the provider, where no rule of ours is asked';
 
@@ -243,7 +246,7 @@ export class CloudBackend implements Backend {
       const left = await this.#provider.list(labelsOf(this.#context.installation, name));
       for (const { reference } of left) await this.#provider.remove(reference);
     });
-    await removeTree(directory);
+    await removeSandboxDirectory(directory);
   }
 
   async #remove({ reference, checkpoint }: Pick<CloudRecord, 'reference' | 'checkpoint'>): Promise<void> {
@@ -290,13 +293,16 @@ export class CloudBackend implements Backend {
         record === 'damaged' ? labels[labelNames.name] === listed.name : record?.reference === reference,
       );
     const orphans = there.filter((one) => !isKnown(one) && !isRunningProbe(one));
-    return [...kept, ...orphans.map((one) => this.#orphan(one))];
+    return [...kept, ...orphans.map((one) => this.#orphan(one, kept))];
   }
 
-  /** The sandbox of a program that died before it wrote the record, or of a record that was lost. */
-  #orphan({ reference, labels, state, createdAt }: CloudListing): ListedSandbox {
+  /** The sandbox of a program that died before it wrote the record, or of a record that is not here. */
+  #orphan({ reference, labels, state, createdAt }: CloudListing, kept: readonly ListedSandbox[]): ListedSandbox {
     // Security: the provider says it, and it becomes part of a path.
     const name = /^[a-z0-9-]{1,40}$/.exec(labels[labelNames.name] ?? '')?.[0];
+    const directoryMadeAt = kept.find((one) => one.name === name)?.createdAt.getTime() ?? Number.POSITIVE_INFINITY;
+    // One that is younger than the directory was given up before the directory's record named it, or after it named another one.
+    const hasFiles = labels[labelNames.probe] === undefined && createdAt.getTime() + clockMs < directoryMadeAt;
     const remove = async (): Promise<boolean> => {
       if (name === undefined) return await this.#removeUnrecorded(reference, '');
       const directory = join(this.#context.sandboxesDirectory, this.kind, name);
@@ -309,10 +315,18 @@ export class CloudBackend implements Backend {
       image: undefined,
       createdAt,
       directory: '',
-      hasFiles: false,
-      stop: remove,
+      hasFiles,
+      stop: (force) => (hasFiles ? this.#stopUnrecorded(reference, state, force) : remove()),
       destroy: async () => void (await remove()),
     };
+  }
+
+  /** Resolves with false, and it runs on until its provider ends it, where its files would then be kept under a name that no record has. */
+  async #stopUnrecorded(reference: string, state: ListedSandbox['state'], force: boolean): Promise<boolean> {
+    if (state === 'stopped') return true;
+    if (this.#provider.checkpoints || (!force && (await hasLeftProcesses(this.#provider.attach(reference))))) return false;
+    await this.#provider.stop(reference);
+    return true;
   }
 
   /** Resolves with false when it belongs to a session by now. */

@@ -22,7 +22,7 @@ import { keeperCommand } from '../../shell/streams/keeper.ts';
 import { cannotRestrict } from '../cannot-restrict.ts';
 import type { BackendContext } from '../context.ts';
 import { receivedInside } from '../received-files.ts';
-import { listDirectories, makeSandboxDirectory, pathsIn, removeTree } from '../sandbox-directory.ts';
+import { listDirectories, makeSandboxDirectory, pathsIn, removeSandboxDirectory } from '../sandbox-directory.ts';
 import { unenforcedLimits } from '../unenforced-limits.ts';
 import { volumesOf } from '../volume-names.ts';
 import { attachToContainer, type RunningContainer } from './attach.ts';
@@ -293,7 +293,7 @@ export class EngineBackend implements Backend {
 
   async #removeFiles(engine: Engine, { name, directory, image }: Pick<SandboxSpec, 'name' | 'directory' | 'image'>): Promise<void> {
     if (hasVolumes(engine)) await removeVolumes(engine, name);
-    await removeTree(directory).catch(() => removeForeignFiles(engine, image ?? this.#choice.image, directory));
+    await removeSandboxDirectory(directory).catch(() => removeForeignFiles(engine, image ?? this.#choice.image, directory));
   }
 
   places(spec: SandboxSpec): Places {
@@ -309,23 +309,26 @@ export class EngineBackend implements Backend {
     return await containerDiskUse(await this.#engine(), name, directory);
   }
 
-  #orphan({ id, name, labels, running, image, createdAt }: ContainerSummary): ListedSandbox {
+  /** The container of a session whose directory is not here, or of a program that died. */
+  #orphan(engine: Engine, { id, name, labels, running, isNew, image, createdAt }: ContainerSummary): ListedSandbox {
+    const sandbox = labels['hermetic.name'];
     return {
-      name: labels['hermetic.name'] ?? name,
+      name: sandbox ?? name,
       session: labels['hermetic.session'] ?? '',
       state: running ? 'running' : 'stopped',
       image,
       createdAt,
       directory: '',
-      hasFiles: false,
-      stop: async () => {
-        await (await this.#engine()).kill(id);
+      // Files that are not in volumes are in the directory, wherever that is.
+      hasFiles: sandbox !== undefined && hasVolumes(engine) && !isNew,
+      stop: async (force) => {
+        if (!force && running && (await hasLeft(engine, id, undefined))) return false;
+        await engine.kill(id);
         return true;
       },
       destroy: async () => {
-        const engine = await this.#engine();
         await removeFromNetwork(engine, id, this.#context.installation);
-        if (hasVolumes(engine)) await removeVolumes(engine, labels['hermetic.name'] ?? '');
+        if (sandbox !== undefined && hasVolumes(engine)) await removeVolumes(engine, sandbox);
       },
     };
   }
@@ -352,7 +355,7 @@ export class EngineBackend implements Backend {
       };
     });
     const orphans = containers.filter((one) => records.every(({ name }) => one.labels['hermetic.name'] !== name));
-    return [...kept, ...orphans.map((container) => this.#orphan(container))];
+    return [...kept, ...(engine ? orphans.map((container) => this.#orphan(engine, container)) : [])];
   }
 }
 

@@ -50,6 +50,8 @@ export interface ContainerSummary {
   id: string;
   name: string;
   running: boolean;
+  /** It was never started. */
+  isNew: boolean;
   image: string;
   labels: Record<string, string>;
   createdAt: Date;
@@ -263,6 +265,7 @@ export class Engine extends Connection {
       id: one.Id,
       name: one.Names?.[0]?.replace(/^\//, '') ?? one.Id,
       running: one.State === 'running' || one.State === 'paused' || one.State === 'restarting',
+      isNew: one.State === 'created',
       image: one.Image,
       labels: one.Labels ?? {},
       createdAt: new Date(one.Created * 1000),

@@ -23,9 +23,12 @@ export async function stopUnused(engine: Engine, container: string, directory: s
   });
 }
 
-/** Whether a process that a command left in a container runs there; asked from outside, when no program is attached. Doubt counts as yes. */
-export async function hasLeft(engine: Engine, container: string, directory: string): Promise<boolean> {
-  if (await engine.isLibpod()) return await forkerHasLeft(engine, container, pathsIn(directory).run);
+/**
+ * Whether a process that a command left in a container runs there; asked from outside, when no program is attached. Doubt counts as yes, as where
+ * the directory of its sandbox is not known.
+ */
+export async function hasLeft(engine: Engine, container: string, directory: string | undefined): Promise<boolean> {
+  if (await engine.isLibpod()) return directory === undefined || (await forkerHasLeft(engine, container, pathsIn(directory).run));
   return await hasLeftProcesses(attachTo(engine, container));
 }
 

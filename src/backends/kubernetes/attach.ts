@@ -25,6 +25,9 @@ export interface RunningPod {
   removeFiles(): Promise<void>;
 }
 
+/** The connections of a program that is frozen, or whose machine is cut off, stay open: neither the API server nor a node notices in bounded time. */
+const pulse = { everyMs: 3_000, silenceSeconds: 15 };
+
 /** A running pod as a sandbox. When this throws, no shell of ours is in the pod; a new one is gone, and one that was there before is still there. */
 export async function attachToPod(running: RunningPod, signal: AbortSignal | undefined): Promise<OpenSandbox> {
   const { pods, watch, pod, spec, workdir, isNew, removeFiles } = running;
@@ -69,6 +72,7 @@ export async function attachToPod(running: RunningPod, signal: AbortSignal | und
     attach: pods.attachTo(pod.name),
     keep: 'background',
     processes: 'own',
+    pulse,
   };
   try {
     const sandbox = await attachByStreams(place, spec.persistent ? fileStateStore(paths.state) : memoryStateStore(), signal);

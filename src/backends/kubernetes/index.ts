@@ -14,7 +14,7 @@ import type { BackendContext } from '../context.ts';
 import { diskUseOf } from '../disk-use.ts';
 import type { BackendDriver } from '../driver.ts';
 import { refusedStatus } from '../refusal.ts';
-import { listDirectories, makeSandboxDirectory, pathsIn, removeTree } from '../sandbox-directory.ts';
+import { listDirectories, makeSandboxDirectory, pathsIn, removeSandboxDirectory, removeTree } from '../sandbox-directory.ts';
 import { unenforcedLimits } from '../unenforced-limits.ts';
 import { KubernetesApi } from './api.ts';
 import { attachToPod, stopUnused } from './attach.ts';
@@ -201,7 +201,7 @@ class KubernetesBackend implements Backend {
 
   async #removeFiles(name: string, directory: string): Promise<void> {
     if (this.#options.kubernetes_storage === 'claim') await this.#claims.remove(name);
-    if (directory !== '') await removeTree(directory);
+    if (directory !== '') await removeSandboxDirectory(directory);
   }
 
   /** What is not enforced, and how long files last. */
@@ -240,7 +240,7 @@ class KubernetesBackend implements Backend {
     const records = await listDirectories(directory);
     // Of a cluster that does not answer, or has not been configured yet, no more is known than the records.
     const pods = (await this.#pods.list().catch(() => [])).filter((pod) => !isRunningProbe(pod));
-    const claims = this.#options.kubernetes_storage === 'claim' ? await this.#claims.list().catch(() => []) : [];
+    const claims = this.#options.kubernetes_storage === 'claim' ? await this.#claims.list().catch(() => undefined) : [];
     const kept = records.map((record): ListedSandbox => {
       const pod = pods.find((one) => sandboxOf(one) === record.name);
       return {
@@ -256,22 +256,30 @@ class KubernetesBackend implements Backend {
     });
     const isKnown = (name: string): boolean => records.some((record) => record.name === name);
     const orphans = pods.filter((pod) => !isKnown(sandboxOf(pod)));
-    const left = claims.filter((name) => !isKnown(name) && !orphans.some((pod) => sandboxOf(pod) === name));
-    return [...kept, ...orphans.map((pod) => this.#orphan(sandboxOf(pod), pod)), ...left.map((name) => this.#orphan(name, undefined))];
+    const left = claims?.filter((name) => !isKnown(name) && !orphans.some((pod) => sandboxOf(pod) === name)) ?? [];
+    const hasClaimOf = (name: string): boolean => claims?.includes(name) ?? true;
+    return [
+      ...kept,
+      ...orphans.map((pod) => this.#orphan(sandboxOf(pod), pod, hasClaimOf(sandboxOf(pod)))),
+      ...left.map((name) => this.#orphan(name, undefined, true)),
+    ];
   }
 
-  /** The pod or the claim of a program that died, and of which no directory tells. */
-  #orphan(name: string, pod: Pod | undefined): ListedSandbox {
-    const { annotations, creationTimestamp } = pod?.metadata ?? {};
+  /** The pod or the claim of a session whose directory is not here, or of a program that died. */
+  #orphan(name: string, pod: Pod | undefined, hasClaim: boolean): ListedSandbox {
+    const { annotations, creationTimestamp, labels } = pod?.metadata ?? {};
+    const isRunning = pod !== undefined && podState(pod).kind !== 'ended';
     return {
       name,
       session: annotations?.[annotationNames.session] ?? '',
-      state: pod && podState(pod).kind !== 'ended' ? 'running' : 'stopped',
+      state: isRunning ? 'running' : 'stopped',
       image: undefined,
       createdAt: new Date(creationTimestamp ?? Date.now()),
       directory: '',
-      hasFiles: false,
-      stop: async () => {
+      // Without a claim, files are in the pod for as long as it runs.
+      hasFiles: labels?.[labelNames.probe] === undefined && (hasClaim || isRunning),
+      stop: async (force) => {
+        if (!force && isRunning && (await hasLeftProcesses(this.#pods.attachTo(objectNameOf(name))))) return false;
         if (pod) await this.#pods.remove(referenceTo(pod));
         return true;
       },

@@ -60,12 +60,13 @@ export class Directories {
     throw new HermeticError('backend/unavailable', `The files of ${name} could not be removed from ${host}: ${reasonIn(answer)}`);
   }
 
-  async list(): Promise<{ name: string; changedAt: Date }[]> {
+  /** Doubt counts as files. */
+  async list(): Promise<{ name: string; changedAt: Date; hasFiles: boolean }[]> {
     const { stdout } = await this.#run('list');
     return stdout.split('\n').flatMap((line) => {
       // Security: only names that we have made.
-      const [, seconds, name] = /^(\d{1,12}) ([a-z0-9-]{1,40})$/.exec(line) ?? [];
-      return name === undefined ? [] : [{ name, changedAt: new Date(Number(seconds) * 1000) }];
+      const [, seconds, content, name] = /^(\d{1,12}) (empty|files) ([a-z0-9-]{1,40})$/.exec(line) ?? [];
+      return name === undefined ? [] : [{ name, changedAt: new Date(Number(seconds) * 1000), hasFiles: content !== 'empty' }];
     });
   }
 

@@ -41,7 +41,10 @@ export function listedRecord(record: ListedDirectory, reach: () => Remote): List
   };
 }
 
-/** Directories on the remote machine that belong to no record: left by a crash, or when the machine could not be reached. */
+/**
+ * Directories on the remote machine that belong to no record here: of sessions whose own directory is elsewhere, left by a crash, or when the machine
+ * could not be reached.
+ */
 export async function listedRemains(reach: () => Remote, records: readonly ListedDirectory[]): Promise<ListedSandbox[]> {
   const { machine, directories } = reach();
   const listing = machine.during(() => directories.list());
@@ -49,14 +52,14 @@ export async function listedRemains(reach: () => Remote, records: readonly Liste
   const isKnown = (name: string): boolean => records.some((record) => record.name === name);
   return names
     .filter(({ name }) => !isKnown(name))
-    .map(({ name, changedAt }) => ({
+    .map(({ name, changedAt, hasFiles }) => ({
       name,
       session: '',
       state: 'stopped',
       image: undefined,
       createdAt: changedAt,
       directory: '',
-      hasFiles: false,
+      hasFiles,
       stop: async () => true,
       destroy: () => machine.during(() => directories.remove(name)),
     }));

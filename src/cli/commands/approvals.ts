@@ -62,11 +62,13 @@ function judgeFor(app: App, name: string): (command: string) => Promise<Verdict>
   const [backend] = app.candidates(name);
   if (!backend) throw new HermeticError('backend/unknown', `No backend is called ${name}.`);
   const spec = configuredSpec(app.deps, { ...cliSession('default'), backend: name }, backend, quiet);
-  const place = { backend, spec, sandbox: { definitions: {} } };
-  const context = judgeContextOf(place, { source: 'cli', role: 'admin' }, app.loaded);
+  const place = { backend, spec, sandbox: { definitions: {}, brought: [] } };
   const { workdir } = backend.places(spec);
   const judge = new JudgeThread({ programs: () => app.loaded.config.approvals.programs });
-  return (command) => judge.judge({ kind: 'command', command, cwd: workdir }, context);
+  return (command) => {
+    const action = { kind: 'command', command, cwd: workdir } as const;
+    return judge.judge(action, judgeContextOf([action], place, { source: 'cli', role: 'admin' }, app.loaded));
+  };
 }
 
 async function judgeLines(io: CliIo, judge: (command: string) => Promise<Verdict>): Promise<void> {

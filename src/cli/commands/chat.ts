@@ -3,6 +3,7 @@ import type { Readable, Writable } from 'node:stream';
 import type { Command } from 'commander';
 import type { App } from '../../app/app.ts';
 import type { GatewayProgram } from '../../app/gateway.ts';
+import { gatewaySocket } from '../../app/gateway-process.ts';
 import type { TerminalChannel, TerminalFiles } from '../../channels/terminal/index.ts';
 import type { Screen } from '../../channels/terminal/screen.ts';
 import { HermeticError } from '../../core/errors.ts';
@@ -14,7 +15,6 @@ import { endWithStore } from '../end-with-store.ts';
 import { type CliIo, commandOn } from '../io.ts';
 import { chatOver, claimOrConnect } from '../joined-chat.ts';
 import { personHere } from '../person.ts';
-import { gatewaySocket } from '../running-gateway.ts';
 import { appOf } from '../session-options.ts';
 import { type Interrupt, interruptSignal } from '../streams.ts';
 

@@ -134,6 +134,8 @@ interface ApprovalsNow {
   setAside: Omit<SetAside, 'content'>[];
   /** Why the state database cannot be read. */
   stateProblem: string | null;
+  /** Directories of sessions that are not where the configuration says, in sentences. */
+  missingDirectories: readonly string[];
 }
 
 /** Sessions from the gateway that runs, else from what the state database knows, when there is one. */
@@ -141,16 +143,17 @@ async function approvalsNow(app: App): Promise<ApprovalsNow> {
   const { home, config } = app.loaded;
   const { mode } = config.approvals;
   const gateway = await runningGateway(home);
-  const answer = (sessions: SessionStatus[], setAside: ApprovalsNow['setAside'], stateProblem: string | null = null): ApprovalsNow => {
+  const answer = (sessions: SessionStatus[], found: Partial<ApprovalsNow> = {}): ApprovalsNow => {
     const pending = sessions.reduce((sum, session) => sum + session.pending, 0);
-    return { approvals: { mode, pending }, sessions, setAside, stateProblem };
+    return { approvals: { mode, pending }, sessions, setAside: [], stateProblem: null, missingDirectories: [], ...found };
   };
-  if (!existsSync(join(home, 'state.db'))) return answer(gateway?.sessions ?? [], []);
+  if (!existsSync(join(home, 'state.db'))) return answer(gateway?.sessions ?? []);
   try {
     const setAside = (await (await app.store()).setAside.list()).map(({ content: _, ...rest }) => rest);
-    return answer(gateway?.sessions ?? (await sessionStatuses(app, undefined)), setAside);
+    const missing = await app.sandboxes.missingDirectories();
+    return answer(gateway?.sessions ?? (await sessionStatuses(app, undefined)), { setAside, missingDirectories: missing });
   } catch (error) {
-    return answer(gateway?.sessions ?? [], [], errorText(error));
+    return answer(gateway?.sessions ?? [], { stateProblem: errorText(error) });
   }
 }
 
@@ -197,6 +200,7 @@ function prose(app: App, { checks, usable, networks }: Found, now: ApprovalsNow)
   if (networks.messaging.backend !== null) lines.push(`network of chat sessions: ${networkFactsText(networks.messaging)}`);
   if (networks.cli.backend !== null) lines.push(`network of the command line: ${networkFactsText(networks.cli)}`);
   if (now.stateProblem !== null) lines.push(`state database: ${now.stateProblem}`);
+  lines.push(...now.missingDirectories.map((text) => `sandboxes: WARNING: ${text}`));
   lines.push(...setAsideLines(now.setAside));
   lines.push(`approvals: ${now.approvals.mode}, ${now.approvals.pending} pending`);
   for (const session of now.sessions) lines.push(`session ${session.title}: ${sessionText(session, at) || 'idle'}`);

@@ -19,8 +19,8 @@ interface LogOptions {
 }
 
 const help = `
-Records of the audit log about connections, the newest last: those that were blocked or failed and those that people allowed; with network.log:
-all, also those that rules allow. One record stands for all connections of a command to a destination, after ×. hermetic audit show prints one
+Records of the audit log about connections, the newest last: those that were blocked or failed, those that people allowed, those to hosts with a
+secret, and those that carried a placeholder; with network.log: all, also the others that rules allow. One record stands for all connections of a command to a destination, after ×. hermetic audit show prints one
 whole.
 
 Examples:
@@ -74,7 +74,9 @@ function plain({ seq, at, session, outcome, what }: AuditRecord, title: string) 
 function row({ at, outcome, what }: AuditRecord, title: string): string[] {
   const text = (value: AuditDetail | undefined): string => (value === null || value === undefined ? '' : String(value));
   const times = Number(what.count) > 1 ? ` ×${text(what.count)}` : '';
-  const secrets = Array.isArray(what.secrets) && what.secrets.length > 0 ? `, with ${what.secrets.join(', ')}` : '';
+  const named = (before: string, names: AuditDetail | undefined): string =>
+    Array.isArray(names) && names.length > 0 ? `${before} ${names.join(', ')}` : '';
+  const secrets = named(', with', what.secrets) + named(', with the placeholder of', what.placeholders);
   const by = text(what.by) === '' ? '' : `, by ${text(what.by)}`;
   return [
     at.toISOString().slice(0, 19).replace('T', ' '),

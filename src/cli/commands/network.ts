@@ -1,4 +1,3 @@
-import { lookup } from 'node:dns/promises';
 import type { Command } from 'commander';
 import { findNetworkFacts, type NetworkFacts, networkFactsText } from '../../app/status/network-status.ts';
 import { usableBackend } from '../../app/status/sandbox-status.ts';
@@ -8,6 +7,7 @@ import { loadConfig } from '../../config/load.ts';
 import type { Config } from '../../config/schema.ts';
 import { destinationText, type HostRule } from '../../core/egress.ts';
 import type { GrantEntry } from '../../core/store.ts';
+import { Resolver, SessionLookups } from '../../egress/resolver.ts';
 import { directPorts } from '../../egress/rules.ts';
 import { grantScope, minuteText, shortText } from '../grant-text.ts';
 import { type CliIo, commandOn } from '../io.ts';
@@ -101,8 +101,9 @@ function isFor({ scope, parts }: GrantEntry, session: KnownSession): boolean {
   return scope === 'always' || JSON.stringify(parts) === JSON.stringify(session.parts);
 }
 
+/** As for a sandbox. */
 async function addressesOf(host: string): Promise<string[]> {
-  const found = await lookup(host, { all: true }).catch(() => []);
+  const found = await new Resolver().addressesOf(host, new SessionLookups(), new AbortController().signal);
   return found.map(({ address }) => address);
 }
 

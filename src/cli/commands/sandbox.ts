@@ -3,9 +3,10 @@ import type { App } from '../../app/app.ts';
 import { directoryBytes } from '../../backends/sandbox-directory.ts';
 import { HermeticError } from '../../core/errors.ts';
 import type { ListedSandbox } from '../../core/sandbox.ts';
+import { sessionPartsText } from '../../core/session.ts';
 import type { ProofEntry, SandboxEntry } from '../../core/store.ts';
 import { printable } from '../../lib/printable.ts';
-import { findLeftovers, sweep } from '../../sandboxes/sweep.ts';
+import { type Kept, survey, sweep } from '../../sandboxes/sweep.ts';
 import { durationOption } from '../duration-option.ts';
 import { type CliIo, commandOn } from '../io.ts';
 import { personHere } from '../person.ts';
@@ -67,33 +68,59 @@ export function sandboxCommand(io: CliIo): Command {
 
   sandbox
     .command('prune')
-    .description('remove leftovers of a crash, and with --older-than long unused sandboxes')
+    .description('remove leftovers of a crash and long unused sandboxes, and list files that belong to no known session')
     .option(
       '--older-than <time>',
       'also files of sessions unused for this time: 12h, 30d (default: gateway.sandbox_retention_days)',
       durationOption,
     )
-    .option('--dry-run', 'only list them')
-    .action(async ({ olderThan, dryRun }: { olderThan?: number; dryRun?: boolean }) => {
+    .option('--unknown', 'also files whose session the state database does not know')
+    .option('--dry-run', 'only list what would be removed')
+    .addHelpText('after', pruneHelp)
+    .action(async ({ olderThan, unknown: removesUnknown, dryRun }: PruneOptions) => {
       const app = appOf(io);
       const { sandboxes: ledger } = await app.store();
       // Only in the configuration 0 days mean for ever.
       const age = olderThan ?? (app.loaded.config.gateway.sandbox_retention_days * 86_400_000 || undefined);
       const unusedSince = age === undefined ? undefined : new Date(Date.now() - age);
-      const options = { backends: app.backends.values(), ledger, unusedSince };
-      const leftovers = await findLeftovers(options);
+      const options = { backends: [...app.backends.values()], ledger, unusedSince, removesUnknown };
+      const { leftovers, kept } = await survey(options);
       const sizes = await Promise.all(leftovers.map(({ directory }) => directoryBytes(directory)));
       const rows = leftovers.map((one, index) => [short(one.session), one.backend, megabytes(sizes[index] ?? 0), one.why]);
-      if (!dryRun) await sweep({ ...options, backends: app.backends.values() });
+      if (!dryRun) await sweep(options);
       await app.close();
       const total = sizes.reduce((sum, bytes) => sum + bytes, 0);
       if (leftovers.length > 0) io.stdout.write(table([['SESSION', 'BACKEND', 'SIZE', 'WHY'], ...rows]));
       io.stdout.write(
         `${leftovers.length} ${dryRun ? 'would be' : 'were'} removed, ${megabytes(total)} ${dryRun ? 'to free' : 'freed'}.\n`,
       );
+      io.stdout.write(keptText(kept));
     });
 
   return sandbox;
+}
+
+interface PruneOptions {
+  olderThan?: number;
+  unknown?: boolean;
+  dryRun?: boolean;
+}
+
+const pruneHelp = `
+Files of a session stay until they are unused for --older-than or gateway.sandbox_retention_days, also where the directory of the session
+is missing on this machine. Files whose session the state database does not know are listed, and stay until --unknown is given.`;
+
+/** Of sandboxes that stay: those a person may wonder about, and how many others there are. */
+function keptText(kept: readonly Kept[]): string {
+  const isUnknown = ({ why }: Kept): boolean => why === 'has files, and its session is not known';
+  const special = kept.filter((one) => isUnknown(one) || one.directory === '');
+  const rows = special.map(({ session, backend, name, why }) => [short(session), backend, name, why]);
+  const others = kept.length - special.length;
+  return [
+    special.length > 0 ? `\nKept:\n${table([['SESSION', 'BACKEND', 'NAME', 'WHY'], ...rows])}` : '',
+    special.some(isUnknown) ? 'Files whose session is not known are removed with --unknown, when they are not in use.\n' : '',
+    others > 0 ? `${others} ${special.length > 0 ? 'others' : 'sandboxes'} of sessions are kept.\n` : '',
+  ].join('');
 }
 
 function megabytes(bytes: number): string {
@@ -110,7 +137,9 @@ async function findAll(app: App, only: string | undefined): Promise<Found[]> {
       return await Promise.all(
         (await backend.list()).map(async (listed) => {
           const entry = entries.get(listed.name);
-          return { ...listed, backend: kind, entry, proof: entry && (await proofs.latest(kind, entry.specHash)) };
+          // Where the directory is missing, only the ledger may know the session.
+          const session = listed.session || (entry ? sessionPartsText(entry.session) : '');
+          return { ...listed, session, backend: kind, entry, proof: entry && (await proofs.latest(kind, entry.specHash)) };
         }),
       );
     }),
@@ -121,9 +150,9 @@ async function findAll(app: App, only: string | undefined): Promise<Found[]> {
 
 async function findOne(app: App, session: string, only: string | undefined): Promise<Found> {
   const named = (await findAll(app, only)).filter((one) => one.session === session || one.name === session);
-  // What a crash left beside the sandbox of a session has its name, and no files.
-  const withFiles = named.filter((one) => one.hasFiles);
-  const matching = withFiles.length > 0 ? withFiles : named;
+  // Remains beside the sandbox of a session have its name, and no directory.
+  const withDirectory = named.filter((one) => one.hasFiles && one.directory !== '');
+  const matching = withDirectory.length > 0 ? withDirectory : named;
   const [first, ...others] = matching;
   if (!first)
     throw new HermeticError('sandbox/not-found', `There is no sandbox for the session ${session}.`, { hint: 'hermetic sandbox list' });
@@ -187,7 +216,7 @@ function shown(facts: Awaited<ReturnType<typeof withDisk>>): string[][] {
     ['last used', minute(lastUsedAt)],
     ...(leaseUntil === null ? [] : [['leased until', minute(leaseUntil)]]),
     ['containment', verdict ?? 'not tried'],
-    ['files', `${megabytes(diskBytes)} in ${directory}`],
+    ['files', directory === '' ? 'none on this machine' : `${megabytes(diskBytes)} in ${directory}`],
     ['name', name],
   ];
 }

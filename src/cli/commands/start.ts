@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import type { GatewayProgram } from '../../app/gateway.ts';
+import { gatewaySocket } from '../../app/gateway-process.ts';
 import { type GatewayStatus, gatewayStatus } from '../../app/status/gateway-status.ts';
 import { yoloTexts } from '../../app/status/session-status.ts';
 import { HermeticError } from '../../core/errors.ts';
@@ -7,7 +8,7 @@ import { claimInstance } from '../../lib/instance.ts';
 import { endWithStore } from '../end-with-store.ts';
 import { type CliIo, commandOn } from '../io.ts';
 import { showLinks } from '../link-notices.ts';
-import { alreadyRunning, gatewaySocket } from '../running-gateway.ts';
+import { alreadyRunning } from '../running-gateway.ts';
 import { appOf } from '../session-options.ts';
 import { interruptSignal } from '../streams.ts';
 

@@ -32,7 +32,7 @@ export function statusCommand(io: CliIo): Command {
         home: app.loaded.home,
         backend: cli,
         messaging: { ...messaging, scope: app.loaded.config.gateway.sandbox_scope, warning },
-        sandboxes,
+        sandboxes: { ...sandboxes, missingDirectories: await app.sandboxes.missingDirectories() },
         limits: limits(app),
         timeoutSeconds: app.loaded.config.terminal.timeout,
         approvals: await approvals(app),
@@ -93,7 +93,7 @@ interface Status {
   home: string;
   backend: SandboxStatusFacts;
   messaging: SandboxStatusFacts & { scope: string };
-  sandboxes: { total: number; running: number };
+  sandboxes: { total: number; running: number; missingDirectories: readonly string[] };
   limits: ReturnType<typeof limits>;
   timeoutSeconds: number;
   approvals: Awaited<ReturnType<typeof approvals>>;
@@ -117,6 +117,7 @@ function prose(status: Status): string {
     ['limits', `${cpuText(cpus)}, ${memoryMb} MB memory, ${diskMb} MB disk, ${pids} processes (0 is none)`],
     ['timeout', `${durationText(status.timeoutSeconds * 1000)} for each command`],
     ['sandboxes', `${status.sandboxes.total}, ${status.sandboxes.running} running`],
+    ...status.sandboxes.missingDirectories.map((text) => ['', `WARNING: ${text}`]),
     [
       'approvals',
       `${status.approvals.mode}, ${status.approvals.open} pending, ${answerTime} to answer, scheduled jobs ${status.approvals.cronMode}`,

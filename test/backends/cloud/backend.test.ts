@@ -206,10 +206,41 @@ describe('a cloud backend', () => {
     const spec = specOf();
     const first = await backend.open(spec, listener);
     await first.close();
-    await rm(spec.directory, { recursive: true });
-    const [orphan, ...others] = await backend.list();
+    await rm(join(spec.directory, 'cloud.json'));
+    const [listed, orphan, ...others] = await backend.list();
     expect([orphan?.name, orphan?.hasFiles, orphan?.state, others]).toEqual([spec.name, false, 'running', []]);
     await orphan?.stop(false);
+    expect(provider.entries.size).toBe(0);
+    await listed?.destroy();
+  });
+
+  it('lists a sandbox whose directory is missing as one with files, keeps them when it stops it, and removes it on request', async () => {
+    const spec = specOf();
+    const first = await backend.open(spec, listener);
+    await output(first, 'sleep 100000 &');
+    await first.close();
+    await rm(spec.directory, { recursive: true });
+    const [orphan, ...others] = await backend.list();
+    expect([orphan?.name, orphan?.hasFiles, orphan?.state, others]).toEqual([spec.name, true, 'running', []]);
+    expect(await orphan?.stop(false)).toBe(false);
+    expect(await orphan?.stop(true)).toBe(true);
+    expect((await backend.list()).map(({ state }) => state)).toEqual(['stopped']);
+    await orphan?.destroy();
+    expect(provider.entries.size).toBe(0);
+  });
+
+  it('lists the sandbox with files that a session had before its directory was lost beside the one it has now', async () => {
+    const spec = specOf();
+    await (await backend.open(spec, listener)).close();
+    await rm(spec.directory, { recursive: true });
+    const [entry] = provider.entries.values();
+    if (entry) entry.createdAt = new Date(Date.now() - 60_000);
+    const sandbox = await backend.open(spec, listener);
+    expect((await backend.list()).map(({ directory, hasFiles }) => [directory, hasFiles])).toEqual([
+      [spec.directory, true],
+      ['', true],
+    ]);
+    await sandbox.destroy();
     expect(provider.entries.size).toBe(0);
   });
 

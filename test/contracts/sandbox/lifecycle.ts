@@ -1,6 +1,10 @@
-import { existsSync, readdirSync, statSync } from 'node:fs';
-import { describe, expect, it } from 'vitest';
+import { existsSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import type { ListedSandbox, OpenSandbox, SandboxSpec } from '../../../src/core/sandbox.ts';
+import { sweep } from '../../../src/sandboxes/sweep.ts';
+import { openStore } from '../../../src/stores/index.ts';
 import { processesWith, type TestEngine } from '../../engines.ts';
 import { until } from '../../until.ts';
 import { collect, fullProcessCount, processCount, sleepers, sleepMark, untilAsleep, useRig } from './rig.ts';
@@ -167,6 +171,25 @@ export function lifecycleContract(engine: TestEngine): void {
       await sandbox.close();
       expect((await remainsOf(spec))?.state).toBe(durable ? 'running' : 'stopped');
       await sandbox.destroy();
+    });
+
+    it('has the files of a session when its directory is back, whatever was swept while it was away', async () => {
+      const spec = engine.spec();
+      const first = await engine.open(spec);
+      await first.writeFile('file', 'precious');
+      await first.stop();
+      const place = mkdtempSync(join(tmpdir(), 'hermetic-away-'));
+      const store = await openStore(join(place, 'state.db'));
+      onTestFinished(async () => {
+        await store.close();
+        rmSync(place, { recursive: true });
+      });
+      renameSync(spec.directory, join(place, 'away'));
+      await sweep({ backends: [engine.backend], ledger: store.sandboxes, unusedSince: new Date(Date.now() + 60_000) });
+      renameSync(join(place, 'away'), spec.directory);
+      const second = await engine.open(spec);
+      expect(await second.readFile('file')).toEqual(Buffer.from('precious'));
+      await second.destroy();
     });
 
     it('destroys a listed sandbox with its processes while it runs', async () => {
