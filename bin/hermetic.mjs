@@ -4,12 +4,15 @@ import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import module from 'node:module';
 import { dirname, join } from 'node:path';
+import { setImmediate as turnOfLoop } from 'node:timers/promises';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { heapArguments } from './heap-limit.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const isClone = existsSync(join(root, 'src'));
 const pinnedNode = join(root, 'node_modules', 'node', 'bin', 'node');
 const neededMajor = 24;
+const flushAfterMs = 5000;
 
 await prepareClone();
 if (Number.parseInt(process.versions.node, 10) >= neededMajor) await runHere();
@@ -32,12 +35,35 @@ async function prepareClone() {
 }
 
 async function runHere() {
+  limitHeap();
   endWithParent();
   // Security: only below the package itself. A cache in a directory others can write to would let them choose the code.
   module.enableCompileCache(join(root, 'node_modules', '.cache', 'hermetic'));
-  const file = isClone ? join('src', 'cli', 'main.ts') : join('dist', 'cli', 'main.js');
-  const { main } = await import(pathToFileURL(join(root, file)).href);
+  // Node writes it when a process ends by itself. A gateway that is always killed would compile everything at each start, and stand still meanwhile.
+  setTimeout(() => module.flushCompileCache(), flushAfterMs).unref();
+  // The parts that take longest to load come first, each in a turn of its own, so that no turn is long.
+  for (const part of ['stores/index', 'config/schema']) {
+    if (existsSync(fileOf(part))) await load(part);
+    await turnOfLoop();
+  }
+  const { main } = await load('cli/main');
   await main(process.argv.slice(2));
+}
+
+function fileOf(part) {
+  return isClone ? join(root, 'src', `${part}.ts`) : join(root, 'dist', `${part}.js`);
+}
+
+function load(part) {
+  return import(pathToFileURL(fileOf(part)).href);
+}
+
+/** V8 takes a limit only when it starts, so the program takes the place of this process, under the same number. */
+function limitHeap() {
+  const words = heapArguments();
+  // An IPC channel would not survive.
+  if (words.length === 0 || process.channel || !process.execve) return;
+  process.execve(process.execPath, [process.execPath, ...process.execArgv, ...words, ...process.argv.slice(1)], process.env);
 }
 
 /** Ends the program when the process that started it with an IPC channel is gone, for any reason. */
@@ -49,7 +75,7 @@ function endWithParent() {
 
 function runOnPinnedNode() {
   const stdio = ['inherit', 'inherit', 'inherit', 'ipc'];
-  const child = spawn(pinnedNode, [fileURLToPath(import.meta.url), ...process.argv.slice(2)], { stdio });
+  const child = spawn(pinnedNode, [...heapArguments(), fileURLToPath(import.meta.url), ...process.argv.slice(2)], { stdio });
   for (const name of ['SIGTERM', 'SIGHUP', 'SIGINT']) process.on(name, (signal) => child.kill(signal));
   child.on('error', (error) => {
     console.error(`${pinnedNode} could not be started: ${error.message}`);

@@ -52,10 +52,11 @@ export class Approvals {
     const configured = (): Promise<Model> => openModel(app.loaded.config.model, app.loaded.environment);
     return guardOf({
       policy: this.#judge,
-      callContext: async (origin) => {
+      callContext: async (actions, origin) => {
         const place = await open();
-        const judgeContext = judgeContextOf(place, origin, this.#app.loaded);
-        return { judgeContext, sandbox: place.sandbox.name, backend: place.backend.kind };
+        const judgeContext = judgeContextOf(actions, place, origin, this.#app.loaded);
+        const { sandbox, backend } = place;
+        return { judgeContext, sandbox: sandbox.name, backend: backend.kind, bring: (paths) => sandbox.bring(paths) };
       },
       session,
       run,

@@ -25,7 +25,7 @@ import { openModel, settingsFor } from '../models/index.ts';
 import type { App } from './app.ts';
 import { owner, platformChannels, platformRules } from './channels.ts';
 import { ChatTools } from './chat-tools.ts';
-import { applyRetention, forgetHandled } from './retention.ts';
+import { forgetOld } from './retention.ts';
 import { isContained, SessionPeers } from './session-peers.ts';
 import { gatewayStatus, statusLines } from './status/gateway-status.ts';
 import { servePage } from './web-page.ts';
@@ -63,7 +63,6 @@ export class GatewayProgram {
   readonly #terminals: TerminalHost | undefined;
   readonly #peers: SessionPeers;
   readonly #started = new AsyncDisposableStack();
-  #retaining: Promise<void> = Promise.resolve();
   #web: WebServer | undefined;
 
   static async create(options: ProgramOptions): Promise<GatewayProgram> {
@@ -136,12 +135,9 @@ export class GatewayProgram {
     this.#started.defer(() => this.config.stop());
     // First: without the page nothing else starts.
     await this.servePage();
+    // Before the sweep, which forgets what is gone.
+    for (const sentence of await this.app.sandboxes.missingDirectories()) this.#log(`WARNING: ${sentence}`);
     await this.app.sandboxes.start().catch((error: unknown) => this.#log(`nothing was swept: ${errorText(error)}`));
-    await forgetHandled(this.#store, this.#log);
-    this.#every(dayMs, () => {
-      void forgetHandled(this.#store, this.#log);
-      this.#retaining = this.#retaining.then(() => applyRetention(this.app, this.#log));
-    });
     const memory = new IdleMemory();
     this.#every(restEveryMs, () => memory.look(this.gateway.busy === 0));
     // Terminals are shown how their turns end, so they end after the gateway.
@@ -150,10 +146,9 @@ export class GatewayProgram {
     await this.#outbox.start();
     this.#started.defer(() => this.gateway.stop());
     await this.gateway.start();
-    // Beside the first messages: many files take long to remove.
-    this.#retaining = applyRetention(this.app, this.#log);
-    this.#started.defer(() => this.#retaining);
     await this.#takeTerminals();
+    // Beside the first messages: much that is old takes long to remove.
+    this.#forgetOld();
     return this.#web?.newLink();
   }
 
@@ -178,6 +173,19 @@ export class GatewayProgram {
 
   get url(): string | undefined {
     return this.#web?.url;
+  }
+
+  #forgetOld(): void {
+    const stopping = new AbortController();
+    const remove = (): Promise<void> => forgetOld(this.app, this.#store, this.#log, stopping.signal);
+    let removing = remove();
+    this.#started.defer(async () => {
+      stopping.abort();
+      await removing;
+    });
+    this.#every(dayMs, () => {
+      removing = removing.then(remove);
+    });
   }
 
   #every(ms: number, task: () => void): void {

@@ -1,23 +1,27 @@
 import { pathsIn } from '../backends/sandbox-directory.ts';
 import type { LoadedConfig } from '../config/load.ts';
-import type { CallOrigin, JudgeContext } from '../core/approval.ts';
-import type { Backend, SandboxSpec, SessionMeaning } from '../core/sandbox.ts';
+import type { Action, CallOrigin, JudgeContext } from '../core/approval.ts';
+import type { Backend, OpenSandbox, SandboxSpec } from '../core/sandbox.ts';
+import { namedProcesses } from './named-processes.ts';
 
 /** Where the action would run. */
 interface Place {
   backend: Backend;
   spec: SandboxSpec;
-  sandbox: Pick<SessionMeaning, 'definitions'>;
+  sandbox: Pick<OpenSandbox, 'definitions' | 'brought'>;
 }
 
-/** The context of a judgement in a sandbox of this installation. */
+/** The context of a judgement about these actions in a sandbox of this installation. */
 export function judgeContextOf(
+  actions: readonly Action[],
   { backend, spec, sandbox }: Place,
   { source, role }: Pick<CallOrigin, 'source' | 'role'>,
   { home }: Pick<LoadedConfig, 'home'>,
 ): JudgeContext {
   const onHost = backend.traits.isolation === 'none';
+  const { definitions } = sandbox;
   return {
+    session: spec.name,
     disposable: backend.traits.disposable,
     hostPaths: spec.mounts.filter(({ readOnly }) => !readOnly).map(({ target }) => target),
     source,
@@ -26,6 +30,8 @@ export function judgeContextOf(
     ownPaths: onHost ? [home] : [],
     // Without isolation a session works in a directory of Hermetic's home, or where `terminal.cwd` says.
     sessionPaths: onHost ? [pathsIn(spec.directory).workspace, pathsIn(spec.directory).home, backend.places(spec).workdir] : [],
-    definitions: sandbox.definitions,
+    processes: onHost ? namedProcesses(actions, { sandbox: spec.name, home, definitions }) : undefined,
+    brought: sandbox.brought,
+    definitions,
   };
 }

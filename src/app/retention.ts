@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { archiveLog } from '../audit/archive.ts';
+import { inboxMemoryMs } from '../core/conversation.ts';
 import type { Store } from '../core/store.ts';
 import { errorText } from '../lib/error-text.ts';
 import { sweep } from '../sandboxes/sweep.ts';
@@ -11,28 +12,33 @@ export function auditDirectory(home: string): string {
 }
 
 const dayMs = 24 * 60 * 60 * 1000;
-/** Longer than a platform delivers a message again, or a person asks for it with `/retry`. */
-const handledMs = 30 * dayMs;
 
 /** Removes messages that were handled long ago from the inbox and the outbox. Never rejects. */
-export async function forgetHandled({ inbox, outbox, setAside }: Store, log: (line: string) => void): Promise<void> {
-  const before = new Date(Date.now() - handledMs);
+export async function forgetHandled({ inbox, outbox, setAside }: Store, log: (line: string) => void, signal?: AbortSignal): Promise<void> {
+  const before = new Date(Date.now() - inboxMemoryMs);
   try {
-    await inbox.prune(before);
-    await setAside.prune(before);
-    await outbox.prune(before);
+    await inbox.prune(before, signal);
+    await setAside.prune(before, signal);
+    await outbox.prune(before, signal);
   } catch (error) {
     log(`handled messages were not removed: ${errorText(error)}`);
   }
 }
 
+/** Removes all that is too old, then gives its space back. Ends soon, with the rest left for the next time, when the signal aborts. Never rejects. */
+export async function forgetOld(app: App, store: Store, log: (line: string) => void, signal: AbortSignal): Promise<void> {
+  await forgetHandled(store, log, signal);
+  await applyRetention(app, log, signal);
+  await store.shrink(signal).catch((error: unknown) => log(`free space was not given back: ${errorText(error)}`));
+}
+
 /** Removes what the configuration says is not kept any longer. What fails is logged and tried again the next time; the rest is done. Never rejects. */
-export async function applyRetention(app: App, log: (line: string) => void): Promise<void> {
+export async function applyRetention(app: App, log: (line: string) => void, signal?: AbortSignal): Promise<void> {
   const { gateway, approvals, audit } = app.loaded.config;
   const since = (days: number): Date | undefined => (days === 0 ? undefined : new Date(Date.now() - days * dayMs));
   const attempt = async (what: string, days: number, remove: (before: Date) => Promise<void>): Promise<void> => {
     const before = since(days);
-    if (!before) return;
+    if (!before || signal?.aborted) return;
     try {
       await remove(before);
     } catch (error) {
@@ -47,12 +53,12 @@ export async function applyRetention(app: App, log: (line: string) => void): Pro
   }
   await attempt('transcripts', gateway.transcript_retention_days, async (before) => {
     const { conversations, webLog } = await app.store();
-    await conversations.prune(before);
-    await webLog.prune(before);
+    await conversations.prune(before, signal);
+    await webLog.prune(before, signal);
   });
   await attempt('audit records', audit.retention_days, async (before) => {
     const archived = await archiveLog((await app.store()).audit, auditDirectory(app.loaded.home), before);
     for (const { first, last } of archived) log(`records ${first} to ${last} of the audit log were archived`);
   });
-  await attempt('questions', approvals.retention_days, async (before) => (await app.store()).approvals.prune(before));
+  await attempt('questions', approvals.retention_days, async (before) => (await app.store()).approvals.prune(before, signal));
 }

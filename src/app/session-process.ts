@@ -1,7 +1,7 @@
 import { HermeticError } from '../core/errors.ts';
 import { argumentsOf, controlGroups, environmentOf, lineOf, openPaths, type ProcessFacts, resourceLimit } from '../lib/process-facts.ts';
 
-/** In the environment of every command that runs on the host itself. */
+/** In the environment of every command that runs on the host itself; its value is the name of the sandbox. */
 export const sessionVariable = 'HERMETIC_IN_SESSION';
 
 /** Where a process comes from: a command of a session, something else, or it cannot be told. */

@@ -2,11 +2,12 @@ import { bindingChanges, boundEntry, forgetSecret, storeSecret } from '../config
 import { secretProblems } from '../config/bound-secrets.ts';
 import { changeKeys } from '../config/edit.ts';
 import { rulesWithoutEffect } from '../config/egress-rules.ts';
-import { listedSecrets, secretsOverride, valueOverride } from '../config/listed-secrets.ts';
+import { listedSecrets, secretsOverride, unusableSecrets, valueOverride } from '../config/listed-secrets.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import { checkSecretName, secretNames } from '../config/secrets-file.ts';
 import { HermeticError } from '../core/errors.ts';
 import type { SecretChange, SecretsView, SecretView, WebSecrets } from '../http/parts.ts';
+import { isObjectName, objectNameFlaw } from '../lib/variable-name.ts';
 import type { App } from './app.ts';
 import { findNetworkFacts } from './status/network-status.ts';
 
@@ -41,12 +42,12 @@ export function webSecrets({ load, follow, obstacle }: WebSecretsDeps): WebSecre
     remove: async (name) => {
       const loaded = load();
       const entry = boundEntry(loaded, name);
-      // Security: other values of `.env`, such as the token of a bot, are not for the page.
-      if (!entry) throw new HermeticError('secret/not-found', 'No secret of this name is bound to hosts.');
+      // Security: other values of `.env`, such as the token of a bot, are not for the page. None has such a name.
+      if (!entry && !isObjectName(name)) throw new HermeticError('secret/not-found', 'No secret of this name is bound to hosts.');
       const override = secretsOverride(loaded);
       if (override !== undefined) throw new HermeticError('config/bad-value', `Nothing was changed: ${override}.`);
       forgetSecret(loaded.files, name);
-      const { env = name } = entry;
+      const { env = name } = entry ?? {};
       const after = load();
       const kept = after.environment[env] === undefined ? undefined : `its value is still in ${env}`;
       return `${name} is removed. ${await effect('Sessions are without it from the next command on.', kept)}`;
@@ -73,11 +74,15 @@ function write(loaded: LoadedConfig, name: string, { hosts: given, value }: Secr
 
 function secretViews(loaded: LoadedConfig): SecretView[] {
   const sentences = [...secretProblems(loaded), ...rulesWithoutEffect(loaded.config)];
-  return listedSecrets(loaded).map(({ name, variable, value }) => {
+  const unusable = unusableSecrets(loaded).map((name) => {
+    return { name, hosts: [], variable: name, value: null, problem: `It is not used: ${objectNameFlaw}. Remove it.` };
+  });
+  const listed = listedSecrets(loaded).map(({ name, variable, value }) => {
     const beginnings = [`secrets.${name} `, `secrets.${name}:`];
     const problem = sentences.find((sentence) => beginnings.some((beginning) => sentence.startsWith(beginning))) ?? null;
     return { name, hosts: boundEntry(loaded, name)?.hosts ?? [], variable, value, problem };
   });
+  return [...listed, ...unusable];
 }
 
 /** Why sessions of chats do not use secrets, in words for the page; undefined when they do. */

@@ -7,7 +7,8 @@ import { syncPath } from '../lib/sync-path.ts';
 import { Chain } from './chain.ts';
 
 const pageSize = 1_000;
-const maxSegmentRecords = 100_000;
+/** They leave the log in one transaction, which must not hold up others. */
+const maxSegmentRecords = 10_000;
 const namePattern = /^audit-(\d{1,15})-(\d{1,15})\.jsonl$/;
 
 /** The name of its file. */

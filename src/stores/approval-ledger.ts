@@ -1,4 +1,4 @@
-import type { Insertable, Selectable } from 'kysely';
+import { type Insertable, type Selectable, sql } from 'kysely';
 import type { Answer, Source } from '../core/approval.ts';
 import type { AuditEvent } from '../core/audit.ts';
 import type { ApprovalLedger, QuestionBeginning, QuestionEntry, QuestionFilter, QuestionState, Settlement } from '../core/store.ts';
@@ -6,6 +6,7 @@ import type { Access } from './access.ts';
 import { appendEvents } from './audit-log.ts';
 import { grantRow } from './grant-ledger.ts';
 import { readJson } from './json-columns.ts';
+import { removeOld } from './remove-old.ts';
 import type { Tables } from './schema.ts';
 
 /** A row that does not fit this allows nothing. */
@@ -77,20 +78,11 @@ export class SqlApprovalLedger implements ApprovalLedger {
     });
   }
 
-  async prune(before: Date): Promise<void> {
-    await this.#access.run((db) =>
-      db
-        .deleteFrom('questions')
-        .where('state', '!=', 'open')
-        .where('settled_at', '<', before.getTime())
-        .where((where) =>
-          where.or([where('state', '!=', 'answered'), where('claimed_at', 'is not', null), where('answer', 'like', '%"kind":"deny"%')]),
-        )
-        .where(({ not, exists, selectFrom }) =>
-          not(exists(selectFrom('question_cards').select('question_cards.key').whereRef('question_cards.question', '=', 'questions.id'))),
-        )
-        .execute(),
-    );
+  async prune(before: Date, signal?: AbortSignal): Promise<void> {
+    const isOver = sql`state not in ('open', 'answered') or state = 'answered' and (claimed_at is not null or answer like '%"kind":"deny"%')`;
+    const isShown = sql`exists (select 1 from question_cards where question_cards.question = questions.id)`;
+    const age = { column: 'settled_at', before } as const;
+    await removeOld(this.#access, { table: 'questions', age, only: sql`(${isOver}) and not ${isShown}` }, signal);
   }
 
   async find(idOrCode: string): Promise<QuestionEntry | undefined> {

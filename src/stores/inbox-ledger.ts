@@ -1,4 +1,4 @@
-import type { Selectable } from 'kysely';
+import { type Selectable, sql } from 'kysely';
 import type { Incoming } from '../core/channel.ts';
 import type { InboxEntry, InboxLedger, InboxState, UnreadableEntry } from '../core/conversation.ts';
 import { canonicalJson, digestOf } from '../lib/canonical-json.ts';
@@ -6,6 +6,7 @@ import type { Access } from './access.ts';
 import { takeNumbers } from './counter.ts';
 import { placeJson } from './json-columns.ts';
 import { noteHeard } from './people-ledger.ts';
+import { removeOld } from './remove-old.ts';
 import type { Tables } from './schema.ts';
 import { countTry, forgetTries, inboxSource } from './set-aside-ledger.ts';
 
@@ -112,10 +113,9 @@ export class SqlInboxLedger implements InboxLedger {
     }, 'later');
   }
 
-  async prune(before: Date): Promise<void> {
-    await this.#access.run((db) =>
-      db.deleteFrom('inbox').where('state', 'in', ['done', 'aside']).where('received_at', '<', before.getTime()).execute(),
-    );
+  async prune(before: Date, signal?: AbortSignal): Promise<void> {
+    const age = { column: 'received_at', before } as const;
+    await removeOld(this.#access, { table: 'inbox', age, only: sql`state in ('done', 'aside')` }, signal);
   }
 }
 

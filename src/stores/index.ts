@@ -1,4 +1,5 @@
 import { accessSync, constants, existsSync } from 'node:fs';
+import { setImmediate as turnOfLoop } from 'node:timers/promises';
 import type { Store } from '../core/store.ts';
 import { SqlApprovalLedger } from './approval-ledger.ts';
 import { SqlAuditLog } from './audit-log.ts';
@@ -27,6 +28,8 @@ import { SqlWebLog } from './web-log.ts';
 const openPatienceMs = 5_000;
 /** Another process may be writing a backup and migrating. */
 const migrationPatienceMs = 60_000;
+/** SQLite keeps the file of its log at the largest size it ever had, unless told. */
+const maxLogBytes = 16_000_000;
 
 /**
  * Opens the state database at this path, or makes it. An older one is migrated after a backup was written beside it; a newer or damaged
@@ -60,6 +63,9 @@ export async function openStore(path: string): Promise<Store> {
     webLog: new SqlWebLog(access),
     background: new SqlBackgroundLedger(access),
     lost: access.lost,
+    async shrink(signal) {
+      while (!signal?.aborted && (await access.shrinkSome())) await turnOfLoop();
+    },
     close: () => access.close(),
   };
 }
@@ -73,6 +79,7 @@ async function connected(path: string): Promise<SqliteAccess> {
       throw failed(path, 'is on a file system that several processes cannot share', 'Move it to a local one.');
     });
     await patiently(path, migrationPatienceMs, () => (versionOf(database) === latestVersion ? undefined : migrate(path, database, db)));
+    database.exec(`pragma journal_size_limit = ${maxLogBytes}`);
     return new SqliteAccess(path, database, db);
   } catch (error) {
     database.close();

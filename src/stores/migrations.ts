@@ -1,4 +1,5 @@
 import type { Transaction } from 'kysely';
+import { ageTables } from './age-tables.ts';
 import { approvalTables } from './approval-tables.ts';
 import { archiveTables } from './archive-tables.ts';
 import { backgroundTables } from './background-tables.ts';
@@ -51,4 +52,5 @@ export const migrations: readonly Migration[] = [
   rightsTables,
   setAsideTables,
   channelNoteTables,
+  ageTables,
 ];

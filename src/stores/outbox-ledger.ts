@@ -1,10 +1,11 @@
-import type { Insertable, Selectable, Transaction } from 'kysely';
+import { type Insertable, type Selectable, sql, type Transaction } from 'kysely';
 import type { OutgoingFile, Place } from '../core/channel.ts';
 import type { OutboxEntry, OutboxItem, OutboxLedger, OutboxState } from '../core/conversation.ts';
 import { canonicalJson, digestOf } from '../lib/canonical-json.ts';
 import type { Access } from './access.ts';
 import { takeNumbers } from './counter.ts';
 import { placeJson, placeOf, readJson } from './json-columns.ts';
+import { removeOld } from './remove-old.ts';
 import type { Tables } from './schema.ts';
 
 const underWay: readonly OutboxState[] = ['waiting', 'sending'];
@@ -157,8 +158,9 @@ export class SqlOutboxLedger implements OutboxLedger {
     });
   }
 
-  async prune(before: Date): Promise<void> {
-    await this.#access.run((db) => db.deleteFrom('outbox').where('state', 'in', over).where('settled_at', '<', before.getTime()).execute());
+  async prune(before: Date, signal?: AbortSignal): Promise<void> {
+    const age = { column: 'settled_at', before } as const;
+    await removeOld(this.#access, { table: 'outbox', age, only: sql`state in (${sql.join(over)})` }, signal);
   }
 }
 

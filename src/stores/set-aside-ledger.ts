@@ -1,6 +1,7 @@
 import type { Transaction } from 'kysely';
 import type { SetAside, SetAsideLedger } from '../core/set-aside.ts';
 import type { Access } from './access.ts';
+import { removeOld } from './remove-old.ts';
 import type { Tables } from './schema.ts';
 
 /** The source of what waits in our own inbox. */
@@ -57,8 +58,8 @@ export class SqlSetAsideLedger implements SetAsideLedger {
     }));
   }
 
-  async prune(before: Date): Promise<void> {
-    await this.#access.run((db) => db.deleteFrom('set_aside').where('at', '<', before.getTime()).execute());
+  async prune(before: Date, signal?: AbortSignal): Promise<void> {
+    await removeOld(this.#access, { table: 'set_aside', age: { column: 'at', before } }, signal);
   }
 }
 

@@ -1,7 +1,8 @@
-import type { Selectable, Transaction } from 'kysely';
+import { type Selectable, type SqlBool, sql } from 'kysely';
 import type { WebCall } from '../core/web-log.ts';
 import type { Access } from './access.ts';
 import { readJson } from './json-columns.ts';
+import { removeOld } from './remove-old.ts';
 import type { Tables } from './schema.ts';
 
 /** So many calls are kept for each chat. */
@@ -42,20 +43,10 @@ export async function saveCall(access: Access, chat: string, call: WebCall): Pro
 }
 
 /** Those that came after a message that is gone. */
-export async function forgetCalls(db: Transaction<Tables>): Promise<void> {
-  await db
-    .deleteFrom('web_calls')
-    .where(({ not, exists, selectFrom }) =>
-      not(
-        exists(
-          selectFrom('web_messages')
-            .select('web_messages.id')
-            .whereRef('web_messages.chat', '=', 'web_calls.chat')
-            .whereRef('web_messages.position', '=', 'web_calls.after_position'),
-        ),
-      ),
-    )
-    .execute();
+export async function forgetCalls(access: Access, signal?: AbortSignal): Promise<void> {
+  const isGone = sql<SqlBool>`not exists
+    (select 1 from web_messages where web_messages.chat = web_calls.chat and web_messages.position = web_calls.after_position)`;
+  await removeOld(access, { table: 'web_calls', only: isGone }, signal);
 }
 
 export async function callsOf(access: Access, chat: string): Promise<WebCall[]> {

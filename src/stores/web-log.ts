@@ -1,7 +1,8 @@
-import type { Selectable, Transaction } from 'kysely';
+import { type RawBuilder, type Selectable, type SqlBool, sql, type Transaction } from 'kysely';
 import type { UnacceptedMessage, WebCall, WebChat, WebContent, WebFile, WebLog, WebMessage } from '../core/web-log.ts';
 import type { Access } from './access.ts';
 import { readJson } from './json-columns.ts';
+import { removeOld } from './remove-old.ts';
 import type { Tables } from './schema.ts';
 import { callsOf, forgetCalls, saveCall } from './web-calls.ts';
 
@@ -151,36 +152,24 @@ export class SqlWebLog implements WebLog {
     return row?.data;
   }
 
-  async prune(before: Date): Promise<void> {
-    const time = before.getTime();
-    await this.#access.transaction(async (db) => {
-      await db
-        .deleteFrom('web_files')
-        .where(({ exists, selectFrom }) =>
-          exists(
-            selectFrom('web_messages')
-              .select('web_messages.id')
-              .whereRef('web_messages.chat', '=', 'web_files.chat')
-              .whereRef('web_messages.id', '=', 'web_files.message')
-              .where('web_messages.at', '<', time)
-              .where('web_messages.accepted', '=', 1),
-          ),
-        )
-        .execute();
-      await db.deleteFrom('web_messages').where('at', '<', time).where('accepted', '=', 1).execute();
-      await db
-        .deleteFrom('web_chats')
-        .where('last_active_at', '<', time)
-        .where('id', 'not in', db.selectFrom('web_messages').select('chat'))
-        .execute();
-      await forgetCalls(db);
-    });
+  async prune(before: Date, signal?: AbortSignal): Promise<void> {
+    const messages = { table: 'web_messages', age: { column: 'at', before }, only: sql<SqlBool>`accepted = 1` } as const;
+    await removeOld(this.#access, messages, signal);
+    const isGone = sql<SqlBool>`message is not null and not exists
+      (select 1 from web_messages where web_messages.chat = web_files.chat and web_messages.id = web_files.message)`;
+    await this.#removeFiles(before, isGone, signal);
+    const isEmpty = sql<SqlBool>`not exists (select 1 from web_messages where web_messages.chat = web_chats.id)`;
+    await removeOld(this.#access, { table: 'web_chats', age: { column: 'last_active_at', before }, only: isEmpty }, signal);
+    await forgetCalls(this.#access, signal);
   }
 
-  async pruneFiles(before: Date): Promise<void> {
-    await this.#access.run((db) =>
-      db.deleteFrom('web_files').where('message', 'is', null).where('added_at', '<', before.getTime()).execute(),
-    );
+  async pruneFiles(before: Date, signal?: AbortSignal): Promise<void> {
+    await this.#removeFiles(before, sql`message is null`, signal);
+  }
+
+  async #removeFiles(before: Date, only: RawBuilder<SqlBool>, signal?: AbortSignal): Promise<void> {
+    // One large file is as much work as hundreds of messages.
+    await removeOld(this.#access, { table: 'web_files', age: { column: 'added_at', before }, only, atOnce: 1 }, signal);
   }
 }
 

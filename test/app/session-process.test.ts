@@ -158,9 +158,11 @@ await describeBackend('local', (engine) => {
   });
 
   it('gives the commands of a session the marks that identify them', async () => {
-    const sandbox = await engine.open(engine.spec());
+    const spec = engine.spec();
+    const sandbox = await engine.open(spec);
     const { stdout } = await collect(await sandbox.exec({ command: 'echo "$HERMETIC_IN_SESSION"; ulimit -x; cat /proc/$PPID/cmdline' }));
-    expect(stdout).toMatch(/^1\n\d+\n.*forker\.bash/s);
+    expect(stdout.startsWith(`${spec.name}\n`)).toBe(true);
+    expect(stdout).toMatch(/^.+\n\d+\n.*forker\.bash/s);
     await sandbox.destroy();
   });
 });

@@ -5,12 +5,17 @@ import type { Sync } from '../../core/conversation.ts';
 import type { HermeticError } from '../../core/errors.ts';
 import type { Access } from '../access.ts';
 import type { Tables } from '../schema.ts';
+import { pragma } from './connection.ts';
 import { failed, patiently } from './failures.ts';
 import { WalSync } from './wal-sync.ts';
 
 const patienceMs = 5_000;
 /** Waking the thread that syncs takes longer than writing a record of the audit log, so commits that need no sync do not wake it. */
 const laterMs = 10;
+/** Moving so many takes about as long as removing a portion of rows. */
+const maxFreedPages = 256;
+/** As SQLite counts the ways to shrink. */
+const incremental = 2;
 
 export class SqliteAccess implements Access {
   readonly #path: string;
@@ -52,6 +57,17 @@ export class SqliteAccess implements Access {
 
   transaction<T>(work: (db: Transaction<Tables>) => Promise<T>, sync: Sync = 'now'): Promise<T> {
     return this.#attempt(() => this.#db.transaction().execute(work), sync);
+  }
+
+  /** Gives some of the space that nothing uses back to the file system. False when none is left. */
+  shrinkSome(): Promise<boolean> {
+    return this.#attempt(() =>
+      // For as long as a connection is lent, no transaction of others is under way.
+      this.#db.connection().execute(async () => {
+        this.#database.exec(`pragma incremental_vacuum(${maxFreedPages})`);
+        return pragma(this.#database, 'auto_vacuum') === incremental && pragma(this.#database, 'freelist_count') !== 0;
+      }),
+    );
   }
 
   get lost(): Promise<HermeticError> {

@@ -19,6 +19,8 @@ export async function create(path: string): Promise<void> {
   try {
     const database = connect(draft);
     try {
+      // Takes effect only before there is a table.
+      database.exec('pragma auto_vacuum = incremental');
       database.exec(`pragma application_id = ${applicationId}`);
       await migrate(draft, database, queries(database));
       database.exec('pragma journal_mode = wal');
