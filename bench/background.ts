@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { backendDrivers } from '../src/backends/index.ts';
 import { removeTree } from '../src/backends/sandbox-directory.ts';
 import { ProcessTable } from '../src/tools/process/process-table.ts';
+import { callSandbox } from '../test/tools/call-sandbox.ts';
 import { backendOf, directory, quiet, specFor } from './ground.ts';
 
 const printedBytes = 100_000_000;
@@ -20,7 +21,8 @@ for (const driver of backendDrivers) {
   const sandbox = await backend.open(specFor(driver.kind, 'background'), quiet);
   const table = new ProcessTable(sandbox);
   // Everything that is loaded or compiled once has been, before anything is measured.
-  await (await table.start({ command: 'seq 1 200000', cwd: undefined, terminal: undefined, patterns: ['never'] })).ended;
+  await (await table.start(callSandbox(sandbox), { command: 'seq 1 200000', cwd: undefined, terminal: undefined, patterns: ['never'] }))
+    .ended;
   globalThis.gc?.();
   await sleep(200);
   const before = process.memoryUsage().rss;
@@ -29,7 +31,7 @@ for (const driver of backendDrivers) {
     most = Math.max(most, process.memoryUsage().rss);
   }, 5);
   const started = performance.now();
-  const running = await table.start({
+  const running = await table.start(callSandbox(sandbox), {
     command: `head -c ${printedBytes} /dev/zero | tr '\\0' x | fold -w 99`,
     cwd: undefined,
     terminal: undefined,

@@ -15,7 +15,7 @@ export const areas: readonly Area[] = [
   {
     area: 'Commands on the host',
     tried: 'harmful commands in every disguise, and ways around the judge, on a backend that does not isolate',
-    tests: ['test/bash-judge/{actions,host-paths,properties,thread}.test.ts'],
+    tests: ['test/bash-judge/{actions,conversations,host-paths,properties,thread}.test.ts'],
     corpora: ['test/bash-judge/dangerous.txt', 'test/bash-judge/ways-out.txt'],
     mended: 'a list of bad commands let unknown programs, launchers and options pass; one word could freeze the gateway',
   },

@@ -43,6 +43,8 @@ export interface TestEngine {
 
 interface Client {
   answer: unknown;
+  /** It lives on, with its connections, and does nothing. */
+  freeze(): void;
   kill(): Promise<void>;
 }
 
@@ -172,7 +174,7 @@ class Engine implements TestEngine {
         child.kill('SIGKILL');
         await ended;
       };
-      return { answer: JSON.parse(line), kill };
+      return { answer: JSON.parse(line), freeze: () => void child.kill('SIGSTOP'), kill };
     }
     throw new Error('the client ended without an answer');
   }

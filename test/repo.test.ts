@@ -8,6 +8,7 @@ import {
   globSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   rmSync,
   symlinkSync,
@@ -254,7 +255,7 @@ describe('the command', () => {
   beforeAll(() => {
     clone = mkdtempSync(join(tmpdir(), 'hermetic-clone-'));
     for (const directory of ['bin', 'src/cli', 'node_modules']) mkdirSync(join(clone, directory), { recursive: true });
-    copyFileSync(join(root, 'bin/hermetic.mjs'), join(clone, 'bin/hermetic.mjs'));
+    for (const name of readdirSync(join(root, 'bin'))) copyFileSync(join(root, 'bin', name), join(clone, 'bin', name));
     writeFileSync(join(clone, 'node_modules/.package-lock.json'), '{}');
     writeFileSync(
       join(clone, 'src/cli/main.ts'),

@@ -2,10 +2,10 @@ import { HermeticError } from '../core/errors.ts';
 import { nearest } from '../lib/nearest.ts';
 import { valueFlaw } from './bound-secrets.ts';
 import { conflictsIn } from './conflicts.ts';
-import { type Changes, changeKeys, tryChanges, unsetKey } from './edit.ts';
+import { type Changes, changeKeys, takeOut, tryChanges } from './edit.ts';
 import { throwProblems } from './explain.ts';
 import type { Home } from './home.ts';
-import { configKeys, findKey, valueAt } from './keys.ts';
+import { configKeys, valueAt } from './keys.ts';
 import type { LoadedConfig } from './load.ts';
 import type { Config } from './schema.ts';
 import { checkSecretValue, removeSecret, saveSecret, secretNames } from './secrets-file.ts';
@@ -67,7 +67,7 @@ export function forgetSecret(files: Home['files'], name: string): Forgotten {
 
 function unbind(files: Home['files'], name: string, wasStored: boolean): boolean {
   try {
-    return findKey(`secrets.${name}`) !== undefined && unsetKey(files.config, `secrets.${name}`);
+    return takeOut(files.config, `secrets.${name}`);
   } catch (error) {
     if (!wasStored || !(error instanceof HermeticError)) throw error;
     const { code, message, hint } = error;

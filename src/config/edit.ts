@@ -61,7 +61,7 @@ function entriesOf({ key: { section, key }, value }: Change, values: Values): { 
   if (key !== undefined) return [{ section, key, value }];
   const entries = { ...(value as Record<string, unknown> | undefined) };
   const names = new Set([...Object.keys(values[section] ?? {}), ...Object.keys(entries)]);
-  return [...names].map((name) => ({ section, key: name, value: entries[name] }));
+  return [...names].map((name) => ({ section, key: name, value: Object.hasOwn(entries, name) ? entries[name] : undefined }));
 }
 
 function checkedChange(name: string, text: string | undefined): Change {
@@ -74,8 +74,18 @@ function checkedChange(name: string, text: string | undefined): Change {
   return { key, value };
 }
 
-/** Takes one key out of a config.yaml, also one that does not exist by now. false when the file does not set it. */
+/**
+ * Takes one key out of a config.yaml, also one that does not exist by now. false when the file does not set it; throws
+ * when it is no key either.
+ */
 export function unsetKey(file: string, name: string): boolean {
+  const found = takeOut(file, name);
+  if (!found && !findKey(name)) throw unknownKeyError(name);
+  return found;
+}
+
+/** Does the same for a name that need not be that of a key. */
+export function takeOut(file: string, name: string): boolean {
   const [section = '', key] = name.split(/\.(.*)/s);
   let found = false;
   edit(file, false, (before) => {
@@ -83,7 +93,6 @@ export function unsetKey(file: string, name: string): boolean {
     const isWhole = key === undefined && findKey(name) !== undefined;
     const names = Object.keys(wanted[section] ?? {}).filter((one) => isWhole || one === key);
     found = names.length > 0;
-    if (!found && !findKey(name)) throw unknownKeyError(name);
     if (before === undefined || !found) return undefined;
     for (const one of names) delete wanted[section]?.[one];
     return { after: names.reduce<string | undefined>((text, one) => text && spliceOut(text, section, one), before), wanted };

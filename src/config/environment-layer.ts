@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { nearest } from '../lib/nearest.ts';
+import { isObjectName } from '../lib/variable-name.ts';
 import { complaintsAbout, didYouMean, type Place, problemAt, unusedSetting } from './explain.ts';
 import { type ConfigKey, configKeys, configSections } from './keys.ts';
 import type { Layer, Origin } from './setting.ts';
@@ -7,6 +8,16 @@ import { unusedKeyOf } from './unused.ts';
 
 /** A set of environment variables, such as `process.env`. Only the configuration reads one. */
 export type Environment = Readonly<Record<string, string | undefined>>;
+
+/**
+ * Makes a set of variables; of two with one name the later counts. Security: a name that none of them has finds
+ * nothing, also not what every object has.
+ */
+export function environmentOf(variables: Iterable<readonly [name: string, value: string | undefined]>): Record<string, string> {
+  const environment = Object.create(null) as Record<string, string>;
+  for (const [name, value] of variables) if (value !== undefined && !isObjectName(name)) environment[name] = value;
+  return environment;
+}
 
 /** Reads the keys set by variables. Blank counts as unset. */
 export function readEnvironmentLayer(

@@ -1,7 +1,8 @@
-import type * as z from 'zod';
+import * as z from 'zod';
 import { channelDrivers } from '../channels/index.ts';
 import { type ErrorCode, HermeticError } from '../core/errors.ts';
 import { nearest } from '../lib/nearest.ts';
+import { isObjectName, objectNameFlaw } from '../lib/variable-name.ts';
 import { type ConfigKey, findSection, nearestKey, notesAt } from './keys.ts';
 import { whyUnused } from './unused.ts';
 
@@ -50,10 +51,13 @@ export function throwProblems(problems: readonly Problem[]): void {
 /** The problems of a value for this key; empty when there are none. */
 export function complaintsAbout(key: ConfigKey, value: unknown): Complaint[] {
   const result = key.schema.safeParse(value);
-  if (result.success) return [];
+  // The schema leaves it out of a map without a word.
+  const isHidden = key.kind instanceof z.ZodRecord && typeof value === 'object' && value !== null && Object.hasOwn(value, '__proto__');
+  const hidden = isHidden ? [notSuchName(key, ['__proto__'])] : [];
+  if (result.success) return hidden;
   const issues = result.error.issues.flatMap(innermost);
   const unknown = issues.flatMap((issue) => (issue.code === 'unrecognized_keys' ? unknownEntries(key, issue) : []));
-  return [...unknown, ...issues.filter(({ code }) => code !== 'unrecognized_keys').map((issue) => complain(key, value, issue))];
+  return [...hidden, ...unknown, ...issues.filter(({ code }) => code !== 'unrecognized_keys').map((issue) => complain(key, value, issue))];
 }
 
 /** Of a value that may be one thing or another: what is wrong inside the one that it was meant to be, when that can be told. */
@@ -76,11 +80,7 @@ function labelOf(key: ConfigKey, path: readonly PropertyKey[]): string {
 }
 
 function complain(key: ConfigKey, value: unknown, issue: z.core.$ZodIssue): Complaint {
-  if (issue.code === 'invalid_key') {
-    const name = String(issue.path.at(-1)).replace(/=.*/s, '');
-    const sentence = `${key.name} must be ${key.notes.expects}, and ${JSON.stringify(name)} is not such a name.`;
-    return { code: 'config/bad-value', path: issue.path, sentence };
-  }
+  if (issue.code === 'invalid_key') return notSuchName(key, issue.path);
   if (issue.code === 'custom' && issue.params?.isSentence) {
     return { code: 'config/bad-value', path: issue.path, sentence: `${labelOf(key, issue.path)}: ${issue.message}` };
   }
@@ -92,6 +92,16 @@ function complain(key: ConfigKey, value: unknown, issue: z.core.$ZodIssue): Comp
     code: code && typeof found === 'string' ? (code as ErrorCode) : 'config/bad-value',
     path: issue.path,
     sentence: `${labelOf(key, issue.path)} must be ${expects}, not ${describe(found, quiet)}${reason}.${didYouMean(meant)}`,
+  };
+}
+
+function notSuchName(key: ConfigKey, path: readonly PropertyKey[]): Complaint {
+  const name = String(path.at(-1)).replace(/=.*/s, '');
+  const why = isObjectName(name) ? `: ${objectNameFlaw}` : '';
+  return {
+    code: 'config/bad-value',
+    path,
+    sentence: `${key.name} must be ${key.notes.expects}, and ${JSON.stringify(name)} is not such a name${why}.`,
   };
 }
 
@@ -112,6 +122,13 @@ export function unusedSetting(place: Place, name: string, isOn: boolean): Proble
   if (!isOn) return problemAt(place, 'config/unused-key', `${name} is not used: ${whyUnused(name)}.`, more);
   const hint = `Set ${name} to false, or take it out. The platforms it connects to: ${channelDrivers.map(({ kind }) => kind).join(', ')}.`;
   return problemAt(place, 'config/bad-value', `${name} is true, but ${whyUnused(name)}.`, { key: name, hint });
+}
+
+/** The warning about a secret that an earlier version has stored, under a name that no setting can have. */
+export function unusableSecret(place: Place, name: string): Problem {
+  const key = `secrets.${name}`;
+  const hint = `hermetic secret remove ${name} takes it out.`;
+  return problemAt(place, 'config/unused-key', `the secret ${name} is not used: ${whyUnused(key)}.`, { key, hint });
 }
 
 export const listHint = 'docs/config.md lists every key.';

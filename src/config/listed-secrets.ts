@@ -29,6 +29,11 @@ export function listedSecrets(loaded: LoadedConfig): ListedSecret[] {
   });
 }
 
+/** The names of secrets that an earlier version has stored, and that cannot be used. */
+export function unusableSecrets({ warnings }: Pick<LoadedConfig, 'warnings'>): string[] {
+  return warnings.flatMap(({ key }) => (key?.startsWith('secrets.') ? [key.slice('secrets.'.length)] : []));
+}
+
 /** A note for a person who changed `secrets` in config.yaml, when that counts for nothing. */
 export function secretsOverride({ origins }: Pick<LoadedConfig, 'origins'>): string | undefined {
   const { secrets: origin } = origins;

@@ -1,8 +1,9 @@
 import { HermeticError } from '../core/errors.ts';
 import { type Dotenv, parseDotenv } from '../lib/dotenv.ts';
+import { isObjectName } from '../lib/variable-name.ts';
 import { conflictsIn } from './conflicts.ts';
-import { type Environment, readEnvironmentLayer } from './environment-layer.ts';
-import { type Problem, problemAt, throwProblems } from './explain.ts';
+import { type Environment, environmentOf, readEnvironmentLayer } from './environment-layer.ts';
+import { type Problem, problemAt, throwProblems, unusableSecret } from './explain.ts';
 import { expandPath, filesVersion, findHome, type Home, type HomeRequest, prepareHome, readTextFile } from './home.ts';
 import { configKeys, setAt } from './keys.ts';
 import { type Config, configSchema } from './schema.ts';
@@ -34,6 +35,7 @@ export interface LoadedConfig {
  */
 export function loadConfig(request: HomeRequest): LoadedConfig {
   const { home, version, layers, problems, dotenv } = inspect(request);
+  const ofProcess = environmentOf(Object.entries(request.environment));
   throwProblems(problems);
   const winners = new Map<string, Setting>(layers.flatMap((layer) => layer.settings).map((setting) => [setting.key.name, setting]));
   return {
@@ -42,8 +44,8 @@ export function loadConfig(request: HomeRequest): LoadedConfig {
     home: home.directory,
     files: home.files,
     version,
-    environment: mergeEnvironments(dotenv, request.environment),
-    dotenvNames: new Set(Object.keys(dotenv).filter((name) => !request.environment[name]?.trim())),
+    environment: environmentOf([...Object.entries(dotenv), ...Object.entries(ofProcess)].filter(([, value]) => value.trim() !== '')),
+    dotenvNames: new Set(Object.keys(dotenv).filter((name) => !ofProcess[name]?.trim())),
     // One for each key, of the layer that counts.
     warnings: [...new Map(layers.flatMap((layer) => layer.warnings).map((warning) => [warning.key, warning])).values()],
     unusedTokenVariables: layers.flatMap((layer) => layer.tokenVariables),
@@ -61,7 +63,7 @@ interface Inspection {
   /** The weakest first. */
   layers: Layer[];
   problems: Problem[];
-  dotenv: Environment;
+  dotenv: Readonly<Record<string, string>>;
 }
 
 function inspect(request: HomeRequest): Inspection {
@@ -112,16 +114,12 @@ function readDotenvLayer(dotenv: Dotenv, file: string): Layer {
     (variable) => ({ file, line: lineOf.get(variable) ?? 1, variable }),
   );
   const mistakes = dotenv.mistakes.map(({ line, reason }) => problemAt({ file, line }, 'config/bad-value', `${reason}.`));
-  return { ...layer, problems: [...mistakes, ...layer.problems] };
+  const unusable = dotenv.entries.filter(({ name }) => isObjectName(name)).map(({ name, line }) => unusableSecret({ file, line }, name));
+  return { ...layer, problems: [...mistakes, ...layer.problems], warnings: [...unusable, ...layer.warnings] };
 }
 
 function valuesOf(dotenv: Dotenv): Record<string, string> {
-  return Object.fromEntries(dotenv.entries.map(({ name, value }) => [name, value]));
-}
-
-function mergeEnvironments(...environments: readonly Environment[]): Record<string, string> {
-  const entries = environments.flatMap((environment) => Object.entries(environment));
-  return Object.fromEntries(entries.filter((entry): entry is [string, string] => entry[1] !== undefined && entry[1].trim() !== ''));
+  return environmentOf(dotenv.entries.map(({ name, value }) => [name, value]));
 }
 
 function assemble(settings: ReadonlyMap<string, Setting>, home: Home): Config {

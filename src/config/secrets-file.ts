@@ -3,8 +3,10 @@ import { HermeticError } from '../core/errors.ts';
 import { parseDotenv, removeFromDotenv, setInDotenv } from '../lib/dotenv.ts';
 import { errorText } from '../lib/error-text.ts';
 import { replaceFile } from '../lib/replace-file.ts';
+import { isObjectName, looksLikeVariable, objectNameFlaw } from '../lib/variable-name.ts';
 import { readTextFile, refuseForeign } from './home.ts';
 import { configKeys } from './keys.ts';
+import { decidesStart } from './start-variables.ts';
 
 /** The kernel starts no program with a longer variable. */
 const maxBytes = 128 * 1024 - 1024;
@@ -14,9 +16,9 @@ export function secretNames(file: string): string[] {
   return [...new Set(parseDotenv(readTextFile(file, { ownerOnly: true }) ?? '').entries.map(({ name }) => name))];
 }
 
-/** Throws for a name that cannot be stored. Security: says nothing of it, since people also type the value there. */
+/** Throws for a name that cannot be stored. Security: repeats only known names: people also type the value there. */
 export function checkSecretName(name: string): void {
-  if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) {
+  if (!looksLikeVariable(name)) {
     throw new HermeticError(
       'usage/bad-argument',
       'The name of a secret consists of letters, digits and underscores, and begins with no digit.',
@@ -24,6 +26,14 @@ export function checkSecretName(name: string): void {
         hint: 'hermetic secret set NAME asks for the value, or reads it from standard input.',
       },
     );
+  }
+  if (isObjectName(name)) {
+    throw new HermeticError('usage/bad-argument', `${name} cannot be the name of a secret: ${objectNameFlaw}. Choose another name.`);
+  }
+  if (decidesStart(name)) {
+    throw new HermeticError('usage/bad-argument', `${name} cannot be a secret: it decides how programs start. Choose another name.`, {
+      hint: 'For a secret that is bound to hosts, --as chooses the variable inside.',
+    });
   }
   const key = configKeys.find(({ variable }) => variable === name);
   if (!key && !name.startsWith('HERMETIC_')) return;

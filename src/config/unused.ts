@@ -1,4 +1,5 @@
 import { channelDrivers } from '../channels/index.ts';
+import { isObjectName, objectNameFlaw } from '../lib/variable-name.ts';
 
 /** Platforms that Hermes and earlier versions have a section for, and this version no channel. */
 export const platformsWithoutChannel: readonly string[] = ['slack', 'whatsapp', 'signal', 'matrix', 'mattermost'].filter(
@@ -10,7 +11,8 @@ const keys: ReadonlyMap<string, string> = new Map([['terminal.modal_mode', 'Moda
 
 /** Why this version does not use a key or section of Hermes or of an earlier version; undefined for every other name. */
 export function whyUnused(name: string): string | undefined {
-  const [section = ''] = name.split('.');
+  const [section = '', entry] = name.split('.');
+  if (section === 'secrets' && entry !== undefined && isObjectName(entry)) return objectNameFlaw;
   return platformsWithoutChannel.includes(section) ? `this version has no channel for ${section}` : keys.get(name);
 }
 

@@ -2,7 +2,7 @@ import { type Document, isAlias, isMap, isNode, isScalar, LineCounter, type Pair
 import * as z from 'zod';
 import { errorText } from '../lib/error-text.ts';
 import { nearest } from '../lib/nearest.ts';
-import { complaintsAbout, didYouMean, listHint, type Place, problemAt, unknownKey, unusedSetting } from './explain.ts';
+import { complaintsAbout, didYouMean, listHint, type Place, problemAt, unknownKey, unusableSecret, unusedSetting } from './explain.ts';
 import { type ConfigKey, configSections, findKey, findSection, nearestKey } from './keys.ts';
 import type { Layer } from './setting.ts';
 import { platformsWithoutChannel, whyUnused } from './unused.ts';
@@ -71,12 +71,25 @@ function readRoot(document: Parsed, values: unknown, placeAt: (offset: number) =
     // A section whose keys are all commented out is null to YAML.
     if (section === null || section === undefined || (isScalar(section) && section.value === null)) continue;
     const whole = findKey(name);
-    if (whole) readKey(document, whole, (values as Record<string, unknown>)[name], pair, placeAt, layer);
+    if (whole) readWhole(document, whole, (values as Record<string, unknown>)[name], pair, placeAt, layer);
     else if (isMap(section))
       readSection(document, name, section.items, (values as Record<string, Record<string, unknown>>)[name] ?? {}, placeAt, layer);
     else if (!findSection(name)) layer.warnings.push(unusedSetting(place, name, false));
     else layer.problems.push(problemAt(placeAt(startOf(pair.value)), 'config/bad-value', `${name} must be a map of keys.`, { key: name }));
   }
+}
+
+/**
+ * Reads a section that is one map. Entries that an earlier version wrote under a name that no entry can have are left
+ * out, with a warning.
+ */
+function readWhole(document: Parsed, key: ConfigKey, value: unknown, pair: Pair, placeAt: (offset: number) => Place, layer: Layer): void {
+  const map = isAlias(pair.value) ? pair.value.resolve(document) : pair.value;
+  const unused = isMap(map) ? map.items.filter((entry) => whyUnused(`${key.name}.${keyText(entry)}`) !== undefined) : [];
+  for (const entry of unused) layer.warnings.push(unusableSecret(placeAt(startOf(entry.key)), keyText(entry)));
+  const names = unused.map(keyText);
+  const used = names.length === 0 ? value : Object.fromEntries(Object.entries(value ?? {}).filter(([name]) => !names.includes(name)));
+  readKey(document, key, used, pair, placeAt, layer);
 }
 
 function readSection(

@@ -19,7 +19,10 @@ export interface StatusView {
   sections: readonly { title: string; lines: readonly StatusLine[] }[];
 }
 
-/** A secret that is bound to hosts. Security: never its value, nor how long that is. */
+/**
+ * A secret that is bound to hosts, or one without hosts that cannot be used and can only be removed. Security: never
+ * its value, nor how long that is.
+ */
 export interface SecretView {
   name: string;
   /** HOST or HOST:PORT. */

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { isObjectName, looksLikeVariable, objectNameFlaw, variableNameRule } from './variable-name.ts';
 
 /** Facts about a kind of value that the schema's types cannot state. */
 export interface Notes {
@@ -100,14 +101,12 @@ export function listOf<Item extends z.ZodType>(item: Item, plural: string) {
   return z.array(item).register(notes, { expects: `a list of ${plural}` });
 }
 
-export const variableNamePattern = /^[A-Za-z_][A-Za-z0-9_]*$/;
-const variableNameRule = 'letters, digits and _, not starting with a digit';
-
 /** Quiet, because people paste the token where its variable's name belongs. */
 export function variableName() {
   return z
     .string()
-    .regex(variableNamePattern)
+    .refine(looksLikeVariable)
+    .refine((name) => !isObjectName(name), objectNameFlaw)
     .register(notes, { expects: `the name of an environment variable (${variableNameRule})`, quiet: true });
 }
 
@@ -122,7 +121,7 @@ export function variables() {
     .refine(withoutNul, nulFlaw)
     .register(notes, { expects: 'text, a number, true or false', quiet: true });
   return z
-    .record(z.string().regex(variableNamePattern), value)
+    .record(variableName(), value)
     .register(notes, { expects: `a map of environment variable names (${variableNameRule}) to values`, quiet: true, secret: true });
 }
 

@@ -1,5 +1,6 @@
 import { HermeticError } from '../core/errors.ts';
 import type { ExecRequest } from '../core/sandbox.ts';
+import { looksLikeVariable } from '../lib/variable-name.ts';
 import type { Call } from './spawner.ts';
 
 /** A call that does not know yet where it starts. */
@@ -13,7 +14,7 @@ export function orderOf({ command, args = [], cwd = '', env = {}, stdin = 'empty
       throw new HermeticError('sandbox/bad-command', 'A command, its arguments and its variables cannot contain a NUL byte.');
   }
   for (const name of Object.keys(env)) {
-    if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name))
+    if (!looksLikeVariable(name))
       throw new HermeticError('sandbox/bad-command', `${JSON.stringify(name)} cannot be the name of a variable.`);
   }
   return {

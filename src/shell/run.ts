@@ -1,11 +1,12 @@
 import type { ExecHandle, Exit, OutputChunk } from '../core/sandbox.ts';
+import type { Clock } from '../core/tool.ts';
 import { settlesWithin } from '../lib/deadline.ts';
 import { PausableTimer } from '../lib/pausable-timer.ts';
 
 export interface RunOptions {
   timeoutMs: number;
-  /** Counts the time. Pauses make it stand still. */
-  clock?: PausableTimer | undefined;
+  /** Counts the time, and may stand still. */
+  clock?: Clock | undefined;
   /** Ends the command. */
   signal?: AbortSignal | undefined;
   /** Awaited, so that a slow receiver holds the command up. */
@@ -32,7 +33,7 @@ export async function run(handle: ExecHandle, options: RunOptions): Promise<RunE
     killing.catch(() => undefined);
   };
   const interrupt = (): void => cutShort({ kind: 'interrupted' });
-  const clock = options.clock ?? new PausableTimer();
+  const clock: Clock = options.clock ?? new PausableTimer();
   clock.start(options.timeoutMs, () => cutShort({ kind: 'timeout', afterMs: options.timeoutMs }));
   if (options.signal?.aborted) interrupt();
   options.signal?.addEventListener('abort', interrupt, { once: true });

@@ -1,9 +1,11 @@
+import type { Brought } from '../core/approval.ts';
 import type { Door } from '../core/egress.ts';
 import { HermeticError } from '../core/errors.ts';
 import type { ExecHandle, ExecRequest, TerminalSize } from '../core/sandbox.ts';
 import { settlesWithin } from '../lib/deadline.ts';
 import { errorText } from '../lib/error-text.ts';
 import { askSandbox } from './ask-sandbox.ts';
+import { bringTo, broughtIn, broughtKey } from './brought-paths.ts';
 import type { EndRecord } from './end-channel.ts';
 import { Execution, type ExecutionOwner } from './execution.ts';
 import { readFileIn, writeFileIn } from './files.ts';
@@ -107,6 +109,14 @@ export class ShellSession {
     return this.#known?.definitions ?? {};
   }
 
+  get brought(): readonly Brought[] {
+    return broughtIn(this.#store.read());
+  }
+
+  bring(paths: readonly Brought[]): void {
+    bringTo(this.#store, paths);
+  }
+
   #directory(): string {
     return this.#store.read().get(directoryKey) ?? Buffer.from(this.#workdir).toString('latin1');
   }
@@ -133,6 +143,7 @@ export class ShellSession {
     const kept = this.#store.read();
     if (this.#known?.kept !== kept || this.#known.base !== this.#base) {
       const state = new Map(withChanges(this.#base, kept)).set(directoryKey, this.#directory());
+      state.delete(broughtKey);
       this.#known = { kept, base: this.#base, state, definitions: definitionsIn(state, this.#base) };
     }
     return this.#known.state;

@@ -1,3 +1,4 @@
+import type { Brought } from '../core/approval.ts';
 import type { Door } from '../core/egress.ts';
 import type { ExecHandle, ExecRequest, OpenSandbox, TerminalSize } from '../core/sandbox.ts';
 import { within } from '../lib/deadline.ts';
@@ -91,6 +92,14 @@ class ShellSandbox implements OpenSandbox {
 
   get definitions(): Readonly<Record<string, string>> {
     return this.#session.definitions;
+  }
+
+  get brought(): readonly Brought[] {
+    return this.#session.brought;
+  }
+
+  bring(paths: readonly Brought[]): void {
+    this.#session.bring(paths);
   }
 
   exec(request: ExecRequest): Promise<ExecHandle> {

@@ -5,6 +5,7 @@ import { changeKeys, unsetKey } from '../../src/config/edit.ts';
 import { allowRules, egressRules, rulesWithoutEffect } from '../../src/config/egress-rules.ts';
 import { findKey } from '../../src/config/keys.ts';
 import { checkConfig, loadConfig } from '../../src/config/load.ts';
+import { checkSecretName } from '../../src/config/secrets-file.ts';
 import { credentialHeaders } from '../../src/egress/bound-secret.ts';
 import { decide } from '../../src/egress/rules.ts';
 import { errorOf, makeHome, type TestHome } from './scratch.ts';
@@ -95,6 +96,10 @@ describe('the section secrets', () => {
     ['X: { hosts: [a.example], as: SSL_CERT_FILE }', 'secrets.X: the sandbox sets SSL_CERT_FILE itself.'],
     ['NODE_EXTRA_CA_CERTS: { hosts: [a.example] }', 'the sandbox sets NODE_EXTRA_CA_CERTS itself.'],
     ['"a-b": { hosts: [a.example] }', 'and "a-b" is not such a name.'],
+    ['X: { hosts: [a.example], as: constructor }', 'secrets.X.as must be the name of an environment variable'],
+    ['X: { hosts: [a.example], env: __proto__ }', 'secrets.X.env must be the name of an environment variable'],
+    ['PATH: { hosts: [a.example] }', 'secrets.PATH: PATH decides how programs start. Choose another variable with as.'],
+    ['X: { hosts: [a.example], as: LD_PRELOAD }', 'secrets.X: LD_PRELOAD decides how programs start'],
     ['{ X: { hosts: [a.example] }, Y: { hosts: [b.example], as: X } }', 'secrets.Y: X inside the sandbox is already the variable of X.'],
   ])('refuses %s', (text, sentence) => {
     home.writeConfig('secrets:', `  ${text}`);
@@ -133,6 +138,102 @@ describe('the section secrets', () => {
     expect(messages({ TERMINAL_DOCKER_FORWARD_ENV: '["X"]' })).toEqual([
       expect.stringContaining('terminal.docker_forward_env also names X'),
     ]);
+  });
+});
+
+describe('variables by which programs start', () => {
+  const refused =
+    `PATH LD_PRELOAD LD_LIBRARY_PATH LD_AUDIT DYLD_INSERT_LIBRARIES NODE_OPTIONS NODE_PATH BASH_ENV ENV SHELLOPTS BASHOPTS PS4 PROMPT_COMMAND IFS HOME SHELL
+    PYTHONSTARTUP PYTHONPATH PYTHONHOME PERL5OPT PERL5LIB RUBYOPT RUBYLIB JAVA_TOOL_OPTIONS _JAVA_OPTIONS JDK_JAVA_OPTIONS GIT_SSH GIT_SSH_COMMAND GIT_EXEC_PATH`.split(
+      /\s+/,
+    );
+  const accepted =
+    'GITHUB_TOKEN GIT_TOKEN GH_TOKEN NODE_AUTH_TOKEN NPM_TOKEN PATH_TOKEN HOMEBREW_GITHUB_API_TOKEN PYTHONANYWHERE_API_TOKEN LDAP_PASSWORD JAVA_KEY_PASSWORD ENV_TOKEN'.split(
+      ' ',
+    );
+
+  test.each(refused)('%s is no secret, and no variable inside of one', (name) => {
+    expect(() => checkSecretName(name)).toThrow(/cannot be a secret: it decides how programs start/);
+    for (const entry of [`${name}: { hosts: [a.example] }`, `X: { hosts: [a.example], as: ${name} }`]) {
+      home.writeConfig('secrets:', `  ${entry}`);
+      // The sandbox sets JAVA_TOOL_OPTIONS itself.
+      expect(messages()).toEqual([
+        expect.stringMatching(new RegExp(`(sets ${name} itself|${name} decides how programs start)\\. Choose another variable with as\\.`)),
+      ]);
+    }
+    home.writeConfig('secrets:', `  ${name}: { hosts: [a.example], as: MY_TOKEN }`);
+    expect(messages()).toEqual([expect.stringContaining(`secrets.${name}: ${name} decides how programs start. Choose another name.`)]);
+  });
+
+  test.each(accepted)('%s can be a secret', (name) => {
+    checkSecretName(name);
+    home.writeConfig('secrets:', `  ${name}: { hosts: [a.example] }`);
+    expect(messages()).toEqual([]);
+  });
+});
+
+/** Every object of JavaScript has something by these names. */
+const objectNames = ['__proto__', 'constructor', 'toString', 'hasOwnProperty', '__defineGetter__'];
+
+describe('names that every object has', () => {
+  test.each(objectNames)('a line %s of .env is not used, and a warning names file and line', (name) => {
+    home.writeDotenv(`A=1\n${name}=hunter2-hunter2\nB=2\n`);
+    const { environment: variables, dotenvNames, warnings } = load();
+    expect({ ...variables }).toEqual({ HOME: home.userHome, A: '1', B: '2' });
+    expect([...dotenvNames]).toEqual(['A', 'B']);
+    expect(warnings).toMatchObject([{ code: 'config/unused-key', file: home.dotenv, line: 2, key: `secrets.${name}` }]);
+    expect(warnings[0]?.message).toBe(`${home.dotenv}:2: the secret ${name} is not used: every JavaScript object has this name.`);
+    expect(warnings[0]?.hint).toContain(`hermetic secret remove ${name}`);
+    expect(problems()).toEqual([]);
+  });
+
+  test.each(objectNames)('a variable %s of the process is not used', (name) => {
+    const given = Object.fromEntries([[name, 'hunter2-hunter2']]);
+    expect(Object.keys(load(given).environment)).toEqual(['HOME']);
+    home.writeDotenv('toString=hunter2-hunter2\n');
+    expect(Object.keys(load(given).environment)).toEqual(['HOME']);
+  });
+
+  test('no variable that is not set is found by such a name', () => {
+    const { environment: variables } = load();
+    expect(objectNames.map((name) => variables[name])).toEqual(objectNames.map(() => undefined));
+  });
+
+  test.each(objectNames)('an entry %s of secrets that an earlier version wrote is not used, with a warning, and can be removed', (name) => {
+    home.writeConfig('secrets:', '  ONE: { hosts: [a.example] }', `  ${name}: { hosts: [b.example] }`);
+    const { config, warnings } = load();
+    expect(secretSettings(config).map((setting) => setting.name)).toEqual(['ONE']);
+    expect(warnings).toMatchObject([{ code: 'config/unused-key', file: home.config, line: 3, key: `secrets.${name}` }]);
+    changeKeys(home.config, { 'secrets.TWO': '{ hosts: [c.example] }' });
+    expect(Object.keys(load().config.secrets)).toEqual(['ONE', 'TWO']);
+    expect(unsetKey(home.config, `secrets.${name}`)).toBe(true);
+    expect(load().warnings).toEqual([]);
+    expect(() => changeKeys(home.config, { [`secrets.${name}`]: '{ hosts: [c.example] }' })).toThrow(/is not used/);
+  });
+
+  test('a whole new map of secrets replaces such an entry', () => {
+    home.writeConfig('secrets:', '  ONE: { hosts: [a.example] }', '  __proto__: { hosts: [b.example] }');
+    changeKeys(home.config, { secrets: '{ TWO: { hosts: [c.example] } }' });
+    expect(readFileSync(home.config, 'utf8')).not.toMatch(/__proto__|ONE/);
+    expect(load().warnings).toEqual([]);
+  });
+
+  test.each([
+    ['docker_forward_env', (name: string) => `[${name}]`],
+    ['env_passthrough', (name: string) => `[${name}]`],
+    ['docker_env', (name: string) => `{ ${name}: value }`],
+  ])('are refused in terminal.%s', (key, value) => {
+    for (const name of objectNames) {
+      home.writeConfig('terminal:', `  ${key}: ${value(name)}`);
+      expect(problems(), name).toMatchObject([{ code: 'config/bad-value', file: home.config, line: 2, key: `terminal.${key}` }]);
+    }
+  });
+
+  test('are refused in HERMETIC_SECRETS', () => {
+    for (const name of objectNames) {
+      const text = `{"${name}":{"hosts":["a.example"]}}`;
+      expect(messages({ HERMETIC_SECRETS: text }), name).toEqual([expect.stringContaining(`"${name}" is not such a name`)]);
+    }
   });
 });
 

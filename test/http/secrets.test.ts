@@ -97,6 +97,9 @@ describe('secrets on the page', () => {
     ['no host', 'MY_TOKEN', { hosts: [] }, /names no host/],
     ['too many hosts', 'MY_TOKEN', { hosts: Array.from({ length: 101 }, (_, at) => `h${at}.example`) }, /at most 100 hosts/],
     ['a short value', 'MY_TOKEN', { value: 'short' }, /it is shorter than 8 characters/],
+    ['a name that every object has', '__proto__', {}, /__proto__ cannot be the name of a secret/],
+    ['another one', 'constructor', {}, /constructor cannot be the name of a secret/],
+    ['a variable by which programs start', 'PATH', {}, /PATH cannot be a secret: it decides how programs start\. Choose another name/],
     ['a value that ends with a blank', 'MY_TOKEN', { value: `${value} ` }, /no blank at either end/],
     ['a value of two lines', 'MY_TOKEN', { value: `${value}\nx` }, /no header can carry/],
     ['a blank value', 'MY_TOKEN', { value: '  ' }, /it is blank/],
@@ -115,6 +118,20 @@ describe('secrets on the page', () => {
   it.each(['__proto__', 'constructor', 'toString'])('a secret cannot be bound without a value under the name %s', async (name) => {
     await start();
     expect((await put(name, { hosts: ['a.example'] })).status).toBe(400);
+    expect((await send('DELETE', name)).status).toBe(404);
+  });
+
+  it.each(['__proto__', 'constructor'])('lists a secret %s of an earlier version as unusable, and removes it', async (name) => {
+    await start({ config: `secrets:\n  ${name}: { hosts: [a.example] }\n`, dotenv: `A=1\n${name}=${value}\n` });
+    expect((await put('MY_TOKEN', { hosts: ['a.example'], value })).status).toBe(200);
+    expect((await listed()).secrets).toEqual([
+      expect.objectContaining({ name: 'MY_TOKEN', problem: null }),
+      { name, hosts: [], variable: name, value: null, problem: 'It is not used: every JavaScript object has this name. Remove it.' },
+    ]);
+    const removed = await send('DELETE', name);
+    expect([removed.status, await removed.json()]).toMatchObject([200, { done: expect.stringMatching(`^${name} is removed`) }]);
+    expect((await listed()).secrets).toHaveLength(1);
+    expect(`${read('config.yaml')}${read('.env')}`).not.toContain(name);
     expect((await send('DELETE', name)).status).toBe(404);
   });
 

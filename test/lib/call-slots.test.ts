@@ -22,3 +22,22 @@ it('runs a limited number of calls at once and the others in order, also after s
   expect(begun).toEqual([0, 1, 2, 3, 4]);
   expect(slots.isFull).toBe(false);
 });
+
+it('a call that is aborted while it waits never begins, and the next one takes its turn', async () => {
+  const slots = new CallSlots(1);
+  const first = Promise.withResolvers<void>();
+  const begun: number[] = [];
+  const leaving = new AbortController();
+  const runs = [
+    slots.run(async () => await first.promise),
+    slots.run(async () => void begun.push(1), leaving.signal),
+    slots.run(async () => void begun.push(2)),
+  ];
+  leaving.abort(new Error('gone'));
+  await expect(runs[1]).rejects.toThrow('gone');
+  first.resolve();
+  await runs[2];
+  expect(begun).toEqual([2]);
+  await expect(slots.run(async () => void begun.push(3), leaving.signal)).rejects.toThrow('gone');
+  expect([begun, slots.isFull]).toEqual([[2], false]);
+});

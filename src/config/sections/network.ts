@@ -35,7 +35,9 @@ export const network = z
       ),
     log: choice(['blocked', 'all'])
       .default('blocked')
-      .describe('Which connections get a record in the audit log: those that were blocked and those that people allowed, or `all`.'),
+      .describe(
+        'Which connections get a record in the audit log: those that were blocked, that people allowed or that lead to hosts with a secret, or `all`.',
+      ),
     direct_ports: directPorts()
       .default([22, 443])
       .describe(

@@ -6,7 +6,9 @@ import { credentialHeaders } from '../../egress/bound-secret.ts';
 import { egressEnvironment } from '../../egress/environment.ts';
 import { isLocalhost, parseDestination } from '../../egress/rules.ts';
 import { trustEnvironment } from '../../egress/trust-files.ts';
-import { flag, listOf, notes, variableName, variableNamePattern } from '../../lib/setting-kinds.ts';
+import { flag, listOf, notes, variableName } from '../../lib/setting-kinds.ts';
+import { variableNameRule } from '../../lib/variable-name.ts';
+import { decidesStart } from '../start-variables.ts';
 
 /** The sandbox sets them itself, so that its programs find the proxy and trust the certificates of hosts with a secret. */
 const ownVariables = new Set([...Object.keys(egressEnvironment), ...Object.keys(trustEnvironment('')), 'ALL_PROXY', 'all_proxy']);
@@ -40,7 +42,11 @@ const entryKeys = {
   env: variableName()
     .optional()
     .describe('The variable of the environment or `.env` that holds the value. Default: the name of the secret.'),
-  as: variableName().optional().describe('The variable inside that holds the placeholder. Default: the name of the secret.'),
+  as: variableName()
+    .optional()
+    .describe(
+      'The variable inside that holds the placeholder; none by which programs start, such as `PATH`. Default: the name of the secret.',
+    ),
   headers: listOf(header(), 'names of headers')
     .optional()
     .describe(
@@ -68,7 +74,7 @@ const entry = z
   .register(notes, { expects: 'a map with hosts, which never holds the value', quiet: true, names: Object.keys(entryKeys) });
 
 export const secrets = z
-  .record(z.string().regex(variableNamePattern), entry)
+  .record(variableName(), entry)
   .superRefine((all, context) => {
     const owners = new Map<string, string>();
     for (const [name, { as: inside = name }] of Object.entries(all)) {
@@ -76,10 +82,13 @@ export const secrets = z
       if (owner !== undefined) addSentence(context, `${inside} inside the sandbox is already the variable of ${owner}.`, [name]);
       else if (ownVariables.has(inside))
         addSentence(context, `the sandbox sets ${inside} itself. Choose another variable with as.`, [name]);
+      // Security: with a placeholder in it, no program would start, or one would load what the placeholder names.
+      else if (decidesStart(inside)) addSentence(context, `${inside} decides how programs start. Choose another variable with as.`, [name]);
+      else if (decidesStart(name)) addSentence(context, `${name} decides how programs start. Choose another name.`, [name]);
       owners.set(inside, name);
     }
   })
-  .register(notes, { expects: 'a map of names (letters, digits and _, not starting with a digit) to maps with hosts', quiet: true })
+  .register(notes, { expects: `a map of names (${variableNameRule}) to maps with hosts`, quiet: true })
   .default({})
   .describe(
     'Secrets that never enter a sandbox, such as `{ GITHUB_TOKEN: { hosts: [api.github.com, github.com] } }`. A restricted sandbox has a placeholder in the variable, and the gateway puts the value into requests to these hosts: see [secrets](network.md#secrets).',

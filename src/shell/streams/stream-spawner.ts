@@ -20,7 +20,7 @@ export interface StreamSpawnerOptions {
   keep: 'background' | 'nothing';
   /** Which processes are seen there: those of the sandbox only, or those of a machine. */
   processes: 'own' | 'shared';
-  /** Where the input of a command does not end when this program dies. */
+  /** Where the input of a command does not end when this program dies, or does not run any more. */
   pulse?: Pulse | undefined;
 }
 

@@ -10,7 +10,7 @@ const retryMs = 1_000;
 /** Far more than the answers to one request. */
 const maxBytes = 256 * 1024;
 
-/** How a tether is told that this process lives, where its input does not end with this process. */
+/** How a tether is told that this process lives, where its input does not end when this process dies or does not run any more. */
 export interface Pulse {
   everyMs: number;
   /** It takes so many seconds without a word for the death of this process. */
