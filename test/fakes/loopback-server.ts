@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo, Server, Socket } from 'node:net';
+import type { Server, Socket } from 'node:net';
+import { freePort } from '../free-port.ts';
 
 /** How a fake of a platform listens on this machine: it goes down, and comes up again at the same address. */
 export class LoopbackServer<Kind extends Server = Server> {
@@ -38,9 +39,10 @@ export class LoopbackServer<Kind extends Server = Server> {
 
   /** Listens, at the same address as before. */
   async comeUp(): Promise<void> {
-    this.server.listen(this.#socketPath === undefined ? { port: this.#port, host: '127.0.0.1' } : { path: this.#socketPath });
+    if (this.#socketPath === undefined && this.#port === 0) this.#port = await freePort();
+    const at = this.#socketPath === undefined ? { port: this.#port, host: '127.0.0.1' } : { path: this.#socketPath };
+    this.server.listen(at);
     await once(this.server, 'listening');
-    if (this.#socketPath === undefined) this.#port = (this.server.address() as AddressInfo).port;
   }
 
   get isUp(): boolean {

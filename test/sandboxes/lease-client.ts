@@ -12,7 +12,7 @@ const deps = { ...app.deps, leaseMs: Number(leaseMs) };
 const request = { ...cliSession(session), backend, isEphemeral: true };
 const listener = { notice: (notice: string) => say({ notice }), progress: () => undefined };
 const { sandbox, spec } = await openSandbox(deps, request, listener);
-const running = await sandbox.exec({ command: 'while :; do sleep 1; done' });
+const running = await sandbox.exec({ command: 'sleep 1000' });
 void running.exit.then((exit) => say({ exit }));
 say({ name: spec.name, directory: spec.directory });
 for await (const command of createInterface(process.stdin)) {

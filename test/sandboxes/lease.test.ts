@@ -135,7 +135,7 @@ function namespaceTests(kind: string, image: string, host: string | undefined): 
       const shown = JSON.parse((await cli(theirs, 'sandbox', 'show', session, '--json')).stdout);
       expect(shown).toMatchObject({ name: program.name, state: 'running', leaseUntil: expect.any(String) });
       expect(attachments(program)).toEqual(before);
-      expect(await program.run('pgrep -f "sleep 1" >/dev/null && echo both run')).toBe('both run\n');
+      expect(await program.run('until pgrep -fx "sleep 1000" >/dev/null; do :; done; echo both run')).toBe('both run\n');
       expect(program.lines.filter(({ exit, output }) => exit !== undefined && output === undefined)).toEqual([]);
       await program.kill();
     });

@@ -1,4 +1,3 @@
-import { createServer } from 'node:net';
 import { whatsAppCloud, whatsAppCloudChannel } from '../../../src/channels/whatsapp-cloud/index.ts';
 import type { Channel, Place } from '../../../src/core/channel.ts';
 import type { Deliveries } from '../../../src/core/set-aside.ts';
@@ -7,26 +6,13 @@ import type { SaidByUser, SendFailure, Shown } from '../../contracts/channel-har
 import { type Failure, FakeWhatsAppCloud } from '../../fakes/whatsapp-cloud/server.ts';
 import { ada, bob, business, type FakePerson, type SentMessage } from '../../fakes/whatsapp-cloud/world.ts';
 import { shownText } from '../../fakes/whatsapp-shown-text.ts';
+import { freePort } from '../../free-port.ts';
 
 /** So that a test need not wait for the state. */
 const quickPace = { everyMs: 50, firstPauseMs: 20 };
 
 export function placeOf({ id }: FakePerson): Place {
   return { platform: 'whatsapp_cloud', workspace: undefined, chat: id, thread: undefined };
-}
-
-/** Below those that the system gives to connections, so that none takes it while nothing listens there. */
-export async function freePort(): Promise<number> {
-  for (;;) {
-    const port = 20_000 + Math.floor(Math.random() * 12_000);
-    const server = createServer();
-    const isFree = await new Promise<boolean>((resolve) => {
-      server.once('error', () => resolve(false));
-      server.listen(port, '127.0.0.1', () => resolve(true));
-    });
-    await new Promise((resolve) => server.close(resolve));
-    if (isFree) return port;
-  }
 }
 
 interface Given {

@@ -5,8 +5,8 @@ import { connect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Webhook, type WebhookLimits } from '../../../src/channels/whatsapp-cloud/webhook.ts';
+import { freePort } from '../../free-port.ts';
 import { until } from '../../until.ts';
-import { freePort } from './harness.ts';
 
 const appSecret = '0123456789abcdef0123456789abcdef';
 const verifyToken = 'a-word-that-only-we-know';
