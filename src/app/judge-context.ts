@@ -30,7 +30,7 @@ export function judgeContextOf(
     ownPaths: onHost ? [home] : [],
     // Without isolation a session works in a directory of Hermetic's home, or where `terminal.cwd` says.
     sessionPaths: onHost ? [pathsIn(spec.directory).workspace, pathsIn(spec.directory).home, backend.places(spec).workdir] : [],
-    processes: onHost ? namedProcesses(actions, { sandbox: spec.name, home, definitions }) : undefined,
+    processes: onHost ? namedProcesses(actions, { sandbox: spec.name, home }) : undefined,
     brought: sandbox.brought,
     definitions,
   };

@@ -1,3 +1,4 @@
+import { readdirSync } from 'node:fs';
 import type { Action, NamedProcesses } from '../core/approval.ts';
 import { environmentOf, lineOf } from '../lib/process-facts.ts';
 import { gatewayProcess } from './gateway-process.ts';
@@ -10,13 +11,11 @@ interface Place {
   /** Of the session's sandbox. */
   sandbox: string;
   home: string;
-  definitions: Readonly<Record<string, string>>;
 }
 
-/** Where actions on the host end processes: those of Hermetic, and those of the session among the ones they name. */
-export function namedProcesses(actions: readonly Action[], { sandbox, home, definitions }: Place): NamedProcesses | undefined {
+/** For actions on the host: the processes of Hermetic, and those of the session among the ones that the actions name. */
+export function namedProcesses(actions: readonly Action[], { sandbox, home }: Place): NamedProcesses {
   const text = actions.map(textOf).join('\n');
-  if (![text, ...Object.values(definitions)].some((one) => one.includes('kill'))) return undefined;
   const named = [...new Set(text.match(/\b\d{2,10}\b/g))].slice(0, maxNamed).map(Number);
   return { hermetic: ownProcesses(home), session: named.filter((pid) => isOfSandbox(pid, sandbox)) };
 }
@@ -34,12 +33,23 @@ function textOf(action: Action): string {
   }
 }
 
-/** This process and the gateway's, with those above them. A signal to the first one of the machine has its own rule. */
+/**
+ * This process and the gateway's, with those above them. A signal to the first one of the machine has its own rule. Security: with their
+ * threads, because a signal to one of them ends the process.
+ */
 function ownProcesses(home: string): number[] {
   const gateway = gatewayProcess(home);
   const own = [process.pid, ...(gateway === undefined ? [] : [gateway])];
   const above = own.flatMap((pid) => lineOf(pid) ?? []).map(({ pid }) => pid);
-  return [...new Set([...own, ...above.filter((pid) => pid > 1)])];
+  return [...new Set([...own, ...above.filter((pid) => pid > 1)])].flatMap((pid) => [pid, ...threadsOf(pid)]);
+}
+
+function threadsOf(pid: number): number[] {
+  try {
+    return readdirSync(`/proc/${pid}/task`).map(Number);
+  } catch {
+    return [];
+  }
 }
 
 /** Security: the environment of a process that another one started cannot be changed by a command. */

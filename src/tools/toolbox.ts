@@ -200,7 +200,7 @@ export class Toolbox {
     });
     if (!text) return { askToConnect: undefined, connected: undefined };
     return {
-      askToConnect: this.#options.connections?.askerFor({ ...text, command: text.command.slice(0, maxShownCharacters), origin, signal }),
+      askToConnect: this.#options.connections?.askerFor({ ...text, command: firstPart(text.command), origin, signal }),
       connected: (connections) => this.#options.connected?.({ actions, origin, connections }),
     };
   }
@@ -221,6 +221,11 @@ export class Toolbox {
       return `It was not run, because it could not be decided whether it may: ${messageOf(error)}`;
     }
   }
+}
+
+/** A copy: a slice keeps the whole text in memory. */
+function firstPart(command: string): string {
+  return Buffer.from(command.slice(0, maxShownCharacters), 'utf16le').toString('utf16le');
 }
 
 function isSame(one: unknown, other: unknown): boolean {

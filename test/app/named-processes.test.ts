@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readdirSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { judgeContextOf } from '../../src/app/judge-context.ts';
 import { judge } from '../../src/bash-judge/index.ts';
@@ -34,6 +35,10 @@ await describeBackend('local', (engine) => {
       'deny',
     ]);
     expect(verdictOn(`kill ${own} ${foreign}`)).toBe('ask');
+    const disguised = [`k\\ill ${process.pid}`, `k''ill ${process.pid}`, `x=kil; "$x"l ${process.pid}`];
+    expect(disguised.map(verdictOn)).toEqual(['deny', 'deny', 'deny']);
+    const threads = readdirSync('/proc/self/task').map((thread) => verdictOn(`kill ${thread}`));
+    expect(new Set(threads)).toEqual(new Set(['deny']));
     ours.kill('SIGKILL');
     await Promise.all([sandbox.destroy(), other.destroy()]);
   });

@@ -19,21 +19,26 @@ await describeBackend('local', (engine) => {
   });
   afterAll(() => sandbox?.destroy());
 
+  /** A toolbox whose commands may ask about connections. */
+  function askingToolbox(): Toolbox {
+    const allow = async () => ({ allowed: true }) as const;
+    const guard = Object.assign(allow, { isGranted: async () => false }) as unknown as SessionGuard;
+    const keeping = watchedSandbox(sandbox, ({ askToConnect }) => void askers.push(askToConnect));
+    const { tools } = toolSet({
+      sandbox: keeping,
+      terminal: { timeoutSeconds: 60, maxTimeoutSeconds: 60 },
+      code: { timeoutSeconds: 60, maxToolCalls: 10, mode: 'project' },
+    });
+    const connections = new ConnectionQuestions({ guard, isAsking: () => true });
+    return new Toolbox({ tools, sandbox: keeping, guard, connections, redact: unredacted, maxBytes: 50_000 });
+  }
+
   describe('a call that is over', () => {
     it.each([
       ['terminal', { command: 'echo done' }],
       ['execute_code', { language: 'bash', code: 'echo done' }],
     ])('of %s is not kept in memory by the questions that its processes may still ask', async (name, input) => {
-      const allow = async () => ({ allowed: true }) as const;
-      const guard = Object.assign(allow, { isGranted: async () => false }) as unknown as SessionGuard;
-      const keeping = watchedSandbox(sandbox, ({ askToConnect }) => void askers.push(askToConnect));
-      const { tools } = toolSet({
-        sandbox: keeping,
-        terminal: { timeoutSeconds: 60, maxTimeoutSeconds: 60 },
-        code: { timeoutSeconds: 60, maxToolCalls: 10, mode: 'project' },
-      });
-      const connections = new ConnectionQuestions({ guard, isAsking: () => true });
-      const toolbox = new Toolbox({ tools, sandbox: keeping, guard, connections, redact: unredacted, maxBytes: 50_000 });
+      const toolbox = askingToolbox();
       /** Stands for all that a turn shows and remembers. */
       const call = async (): Promise<WeakRef<object>> => {
         const turn = { shown: '' };
@@ -47,6 +52,21 @@ await describeBackend('local', (engine) => {
         collectGarbage();
         return turn.deref() === undefined;
       });
+    });
+
+    it('keeps the beginning of a long script in memory, and not all of it', async () => {
+      const toolbox = askingToolbox();
+      const call = async (number: number): Promise<void> => {
+        // In one piece, as it comes from a model.
+        const { code } = JSON.parse(JSON.stringify({ code: `echo ${number} # ${'-'.repeat(900_000)}` }));
+        expect(await toolbox.call('execute_code', { language: 'bash', code })).toMatchObject({ ok: true });
+      };
+      await call(0);
+      collectGarbage();
+      const before = process.memoryUsage().heapUsed;
+      for (let number = 1; number <= 20; number++) await call(number);
+      collectGarbage();
+      expect(process.memoryUsage().heapUsed - before).toBeLessThan(10 * 2 ** 20);
     });
   });
 });
