@@ -21,7 +21,7 @@ const fetching = "import urllib.request; print(urllib.request.urlopen('http://sc
 /** Answers with a call of a tool, then with its result as it was told. */
 const script: Script = ({ last }) => {
   if (last.role === 'tool') return says(`The result: ${last.text}`);
-  if (last.text.includes('clone this private repository')) return calls(['terminal', { command: clone }]);
+  if (last.text.includes('clone this private repository')) return calls(['terminal', { command: clone, timeout: 60 }]);
   if (last.text.includes('in the background')) return calls(['terminal', { command: 'curl -skS https://back.test/', background: true }]);
   if (last.text.includes('with a script')) return calls(['execute_code', { language: 'python', code: fetching }]);
   return says('Fine.');
