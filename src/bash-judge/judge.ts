@@ -45,8 +45,10 @@ function look(action: JudgedAction, judgement: Judgement): undefined {
   const shell = new Shell(judgement, action.cwd);
   if (action.kind !== 'script') {
     const path = action.path.replace(/^~(?=\/|$)/, context.home);
-    if (action.kind === 'write') for (const one of resolvePaths(path, shell)) judgement.files.settleBelow(one ?? unknown);
-    return action.kind === 'write' ? touchWrite(path, 'write_file', shell) : touchRead(path, `${action.kind}_file`, shell);
+    // Of an edited file the rest stays as it came.
+    if (action.kind === 'write') for (const one of resolvePaths(path, shell)) judgement.files.settleWritten(one ?? unknown);
+    const touch = action.kind === 'write' || action.kind === 'edit' ? touchWrite : touchRead;
+    return touch(path, `${action.kind}_file`, shell);
   }
   if (!context.disposable) judgement.report('script/run', action.language);
   if (action.code.length > maxCharacters) judgement.report('shell/too-complex');

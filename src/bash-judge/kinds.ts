@@ -61,6 +61,7 @@ const looks: Readonly<Record<Kind, LookAt>> = {
     touchDirectory(text, program, shell);
     runFound(text, program, shell);
   },
+  project: (text, place) => looks[/:/.test(text) ? 'package' : 'directory'](text.replace(/\[.*$/, ''), place),
   script: runFile,
   command: (text, { shell, stdin, rest }) => runProgram([text, ...rest], shell.fork(), stdin),
   exec: (text, { shell, stdin, rest }) => runProgram([text, ...rest], shell.fork(), stdin),
@@ -176,7 +177,7 @@ export function runFile(text: string, place: Place): undefined {
     else runMade(path, place);
   }
   const { written, downloaded } = shell.judgement.files;
-  if (written.has(unknown) || downloaded.has(unknown)) report('code/unseen', place);
+  if (written.has(unknown) || downloaded.has(unknown) || shell.judgement.linksMade) report('code/unseen', place);
   for (const word of rest) touchMention(word, program, shell);
   // Security: Hermetic by the path of its file is Hermetic.
   if (/(?:^|\/)hermetic(?:\.m?js)?$/.test(text)) runProgram(['hermetic', ...rest], shell.fork(), [unknown]);
@@ -184,10 +185,12 @@ export function runFile(text: string, place: Place): undefined {
 
 function runMade(path: string, place: Place): void {
   const { files } = place.shell.judgement;
-  place.shell.judgement.step(files.cost);
-  const origin = files.originOf(path);
-  if (origin) report(origin === 'downloaded' ? 'network/download-then-run' : 'code/unseen', place, path);
-  files.settle(path);
+  for (const one of files.completed(path)) {
+    place.shell.judgement.step(files.cost);
+    const origin = files.originOf(one);
+    if (origin) report(origin === 'downloaded' ? 'network/download-then-run' : 'code/unseen', place, one);
+    files.settle(one);
+  }
 }
 
 /** Security: a tool that works in a directory runs what earlier commands brought there. */

@@ -1,4 +1,4 @@
-import { bringFiles, isFetched, noteFiles, type Origin, placesOf } from './made-files.ts';
+import { bringFiles, noteFiles, type Origin, originIn, placesOf } from './made-files.ts';
 import { isOfSession } from './paths.ts';
 import type { Shell } from './shell.ts';
 import { isCompiler, isRunner } from './tables/index.ts';
@@ -40,8 +40,9 @@ export function noteMade(made: Made): void {
   const [program = ''] = label.split(' ');
   const origin = originOf(sources, operands, shell);
   if (origin && isCompiler(program)) files.note(unknown, origin);
-  // Later commands know of lines that came through a pipe from another machine.
-  if (isFetched(stdin)) for (const text of writes) bringFiles(text, 'downloaded', shell);
+  // Later commands know of lines that came through a pipe from elsewhere.
+  const piped = originIn(stdin);
+  if (piped) for (const text of writes) bringFiles(text, piped, shell);
   // Without a file to read, tools other than compilers read what they are handed.
   const derives = row.derives === true || isCompiler(program) || (isRunner(program) && operands.length > 0);
   if (!origin && derives && !sources.some(({ text }) => text === '-')) return;
@@ -129,15 +130,25 @@ function noteBrings({ row, given, operands, stdin, shell }: Made, all: readonly 
     for (const { text } of operands) noteFiles(text.replace(/\.[^./]*$/, ''), 'unpacked', shell);
     return;
   }
-  const origin = how === 'uncompressed' ? 'unpacked' : how;
+  const remote = all.find(({ kind }) => kind === 'remote')?.text ?? '';
+  if (how === 'addressed' && !/[:/]|^\.\.?$/.test(remote)) return;
+  const origin = how === 'uncompressed' ? 'unpacked' : how === 'addressed' ? 'downloaded' : how;
+  if (origin === 'written') noteParts(all, operands, stdin, shell);
   const named = all.filter(({ kind }) => kind === 'into').map(({ text }) => text);
   if (origin !== 'unpacked' || named.length === 0) files.note(unknown, origin);
   // A patch that stands in the command is like any other text that the session writes.
   if (origin === 'written' || (origin === 'patched' && stdin.length > 0 && !stdin.some(hasPlaceholder))) return;
   const base = all.findLast(({ kind }) => kind === 'directory')?.text ?? '.';
-  const remote = all.find(({ kind }) => kind === 'remote')?.text;
-  const places = named.length > 0 ? named : [remote === undefined ? '.' : repositoryName(remote)];
+  const places = named.length > 0 ? named : [remote === '' || how === 'addressed' ? '.' : repositoryName(remote)];
   for (const place of places) noteTree(place.startsWith('/') ? place : `${base}/${place}`, origin, shell);
+}
+
+/** The parts of a file come from where it does. */
+function noteParts(all: readonly Touched[], operands: readonly Touched[], stdin: Texts, shell: Shell): void {
+  const sources = all.filter(({ kind }) => reading.has(kind));
+  const origin = originIn(stdin) ?? originOf(sources, operands, shell);
+  const prefix = all.find(({ kind }) => kind === 'write')?.text ?? 'x';
+  if (origin && origin !== 'written') bringFiles(`${prefix}*`, origin, shell);
 }
 
 /** With these a file gets another name than that of its operand, or many files do. */

@@ -3,7 +3,7 @@ import { globExpression, isPattern } from './glob.ts';
 import type { Shell } from './shell.ts';
 import { buildFiles } from './tables/build-files.ts';
 import { resolvePaths } from './touch.ts';
-import { fetched, hasPlaceholder, placeholders, unknown } from './values.ts';
+import { fetched, hasPlaceholder, placeholders, unknown, unpacked } from './values.ts';
 
 type Elsewhere = Brought & { how: Exclude<Brought['how'], 'own'> };
 
@@ -24,6 +24,8 @@ export class MadeFiles {
   readonly #brought: Brought[];
   /** Whether what runs now is only looked for. */
   #isSearch = false;
+  /** Whether the rest of the command may not run, or fail to write. */
+  #isUnsure = false;
 
   constructor(earlier: readonly Brought[]) {
     this.#brought = [...earlier];
@@ -45,22 +47,27 @@ export class MadeFiles {
     this.#brought.push({ path, how });
   }
 
-  /** The session has made it its own: it wrote it anew, or a person let it run. */
+  /** A file is the session's own: a person let it run. */
   settle(path: string): void {
     if (!this.#isSearch && !isOpen(path) && this.howBrought(path)) this.bring(path, 'own');
   }
 
-  /** Looks at commands of which it is not known whether they run: they make nothing the session's own. */
+  /** The same for a file that the session writes anew. Security: where that is not sure, its old content may stay. */
+  settleWritten(path: string): void {
+    if (!this.#isUnsure) this.settle(path);
+  }
+
+  /** From here on nothing that the command writes is sure. */
+  doubt(): void {
+    this.#isUnsure = true;
+  }
+
+  /** Looks at commands that do not run here: they make nothing the session's own. */
   search(look: () => void): void {
     const before = this.#isSearch;
     this.#isSearch = true;
     look();
     this.#isSearch = before;
-  }
-
-  /** The same for a file that was edited, unless it was brought by its own name. */
-  settleBelow(path: string): void {
-    if (!this.#brought.some((one) => one.path === path && one.how !== 'own')) this.settle(path);
   }
 
   /** How a path, perhaps a pattern, came from elsewhere in this command or an earlier one: the newest record counts. */
@@ -87,6 +94,13 @@ export class MadeFiles {
     return this.howBrought(path) ?? this.#heldIn(path)?.how ?? ([...this.written].some(isOne) ? 'written' : undefined);
   }
 
+  /** The path, and the files that Node.js and Ruby may take it for. */
+  completed(path: string): readonly string[] {
+    const isNamed = (name: string): boolean =>
+      this.written.has(name) || this.downloaded.has(name) || this.#brought.some((one) => one.path === name);
+    return [path, ...endings.map((ending) => path + ending).filter(isNamed)];
+  }
+
   /** Whether a path may be a directory with files that were made or brought. */
   mayHold(path: string): boolean {
     const isHeld = (made: string): boolean => made !== path && isBelow(made, `${path}/`);
@@ -111,6 +125,8 @@ export class MadeFiles {
   }
 }
 
+const endings = ['.js', '.cjs', '.mjs', '.json', '.rb'];
+
 /** Whether a path is in a directory, which ends in a slash, or is it. */
 export function isBelow(path: string, directory: string): boolean {
   return directory.endsWith('/') && `${path}/`.startsWith(directory);
@@ -121,6 +137,8 @@ function mayCover(made: string, path: string): boolean {
   if (made === path || isBelow(path, made)) return true;
   const [one, other] = [knownStart(path), knownStart(made)];
   if (one !== undefined && other !== undefined) return one.startsWith(other) || other.startsWith(one);
+  // A pattern may match the directory itself, and then a file below it.
+  if (one !== undefined && made.endsWith('/')) return one.startsWith(made) || made.startsWith(one);
   return mayBe(path, made) || mayBe(made, path);
 }
 
@@ -159,14 +177,21 @@ export function placesOf(text: string, shell: Shell): readonly string[] {
   return resolvePaths(text, shell).flatMap((path) => (path === undefined ? here() : [path]));
 }
 
-/** Whether a text comes, at least in part, from another machine. */
-export function isFetched(texts: readonly string[]): boolean {
-  return texts.some((text) => text.includes(fetched));
+/** Where a text comes from, at least in part, when that is elsewhere. */
+export function originIn(texts: readonly string[]): 'downloaded' | 'unpacked' | undefined {
+  if (texts.some((text) => text.includes(fetched))) return 'downloaded';
+  return texts.some((text) => text.includes(unpacked)) ? 'unpacked' : undefined;
 }
 
-/** The content of a file: not known, and perhaps from another machine. */
+/** A text that is not known, and what it comes from. */
+export function unknownFrom(how: Brought['how'] | undefined): string {
+  return how === undefined ? unknown : unknown + (how === 'downloaded' ? fetched : unpacked);
+}
+
+/** The content of a file: not known, and perhaps from elsewhere. */
 export function contentOf(text: string, shell: Shell): string {
   const { files } = shell.judgement;
   shell.judgement.step(files.cost);
-  return resolvePaths(text, shell).some((path) => path !== undefined && files.howBrought(path)) ? unknown + fetched : unknown;
+  const origins = resolvePaths(text, shell).map((path) => (path === undefined ? undefined : files.howBrought(path)));
+  return unknownFrom(origins.find((how) => how !== undefined));
 }

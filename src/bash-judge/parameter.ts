@@ -50,6 +50,7 @@ export function expandParameter(part: ParameterExpansionPart, shell: Shell, quot
 }
 
 function indirect(part: ParameterExpansionPart, shell: Shell, quoted: boolean, expandText: ExpandText): readonly string[] {
+  shell.judgement.files.doubt();
   // Security: the name in a variable may be an element of an array, whose index runs what stands in it.
   const names = part.operation || part.index ? [unknown] : variableValues(part.parameter, shell, true);
   if (part.index) expandText(part.index, shell);
@@ -80,6 +81,7 @@ function elementValues(
 
 function indexTexts(index: Word, shell: Shell, expandText: ExpandText): readonly string[] {
   const texts = expandText(index, shell);
+  shell.judgement.files.doubt();
   if (texts.some((text) => runningIndex.test(text) || computesFetched(text, shell))) shell.judgement.report('code/unseen');
   return texts;
 }
@@ -107,7 +109,11 @@ function operated(name: string, value: string, operation: ParameterOperation, sh
   switch (operation.type) {
     case 'Default': {
       const texts = expandText(operation.operand, shell);
-      if (operation.operator.endsWith('?')) return [value];
+      // Security: where it fails, here and in arithmetic, the command ends.
+      if (operation.operator.endsWith('?')) {
+        shell.judgement.files.doubt();
+        return [value];
+      }
       if (operation.operator.endsWith('=')) {
         shell.set(name, [...texts, value]);
         judgeVariable(name, texts, shell, shell.exported.has(name));

@@ -1,5 +1,5 @@
 import type { HereDoc, Redirection } from 'unbash';
-import { contentOf, isFetched, noteFiles, placesOf } from './made-files.ts';
+import { contentOf, noteFiles, originIn, placesOf } from './made-files.ts';
 import type { Shell } from './shell.ts';
 import { resolvePaths, touchRead, touchWrite } from './touch.ts';
 import { unknown } from './values.ts';
@@ -14,18 +14,21 @@ interface Streams {
   mixed: boolean;
   /** The files that its output goes to. */
   targets: string[];
+  /** A file was opened. */
+  opened: boolean;
 }
 
-/** The output that reaches the pipe. A file that gets the answer of another machine is a download later on. */
+/** The output that reaches the pipe. A file that gets text from elsewhere counts as brought later on. */
 export function printedInto({ diverted, mixed, targets }: Streams, output: readonly string[], shell: Shell): readonly string[] {
-  if (isFetched(output)) for (const target of targets) shell.judgement.files.bring(target, 'downloaded');
+  const origin = originIn(output);
+  if (origin) for (const target of targets) shell.judgement.files.bring(target, origin);
   if (mixed) return [unknown];
   return diverted ? [] : output;
 }
 
 /** Judges what a command reads from and writes to. */
 export function openRedirections(redirects: readonly Redirection[], shell: Shell, program: string | undefined): Streams {
-  const streams: Streams = { stdin: undefined, diverted: false, mixed: false, targets: [] };
+  const streams: Streams = { stdin: undefined, diverted: false, mixed: false, targets: [], opened: false };
   for (const redirect of redirects) {
     if (redirect.type === 'HereDoc') {
       const texts = documentTexts(redirect, shell);
@@ -36,6 +39,8 @@ export function openRedirections(redirects: readonly Redirection[], shell: Shell
       if (!redirect.descriptor || isDescriptor(redirect, 0)) streams.stdin = texts;
     } else {
       const targets = new Set(expandWord(redirect.target, shell).flat());
+      // Security: of several it is not known which one is written.
+      if (targets.size !== 1) shell.judgement.files.doubt();
       for (const target of targets) open(target, redirect, shell, program, streams);
     }
   }
@@ -50,6 +55,9 @@ function open(target: string, redirect: Exclude<Redirection, HereDoc>, shell: Sh
     if (operator === '>&') streams.mixed = true;
     return;
   }
+  // Security: when the one before it cannot be opened, this one is not.
+  if (streams.opened) shell.judgement.files.doubt();
+  streams.opened = true;
   if (operator.startsWith('<')) {
     touchRead(target, program, shell);
     streams.stdin = shell.judgement.streams.get(target) ?? [contentOf(target, shell)];
@@ -58,11 +66,16 @@ function open(target: string, redirect: Exclude<Redirection, HereDoc>, shell: Sh
     touchWrite(target, program, shell);
     noteFiles(target, 'written', shell);
     // Its old content is gone.
-    if (!/>>|<>/.test(operator)) for (const path of resolvePaths(target, shell)) shell.judgement.files.settle(path ?? unknown);
+    if (!/>>|<>/.test(operator)) settleWritten(target, shell);
     streams.targets.push(...placesOf(target, shell));
     if (/^\/(?:dev\/(?:std|fd|tty)|proc\/)/.test(target)) streams.mixed = true;
     else if (!redirect.descriptor || isDescriptor(redirect, 1)) streams.diverted = true;
   }
+}
+
+function settleWritten(target: string, shell: Shell): void {
+  const [path, ...others] = resolvePaths(target, shell);
+  if (path !== undefined && others.length === 0) shell.judgement.files.settleWritten(path);
 }
 
 function isDescriptor({ descriptor }: Redirection, number: number): boolean {

@@ -1,12 +1,12 @@
 import { runInput, runText, runUntil, runWithInput } from './inner-commands.ts';
-import { judgeValue, type Place, runFound } from './kinds.ts';
+import { judgeValue, type Place, runFile, runFound } from './kinds.ts';
 import { noteMade, type Touched } from './made-by-row.ts';
-import { contentOf, isBelow } from './made-files.ts';
+import { contentOf, isBelow, unknownFrom } from './made-files.ts';
 import { assignOperands, readOption, readRow } from './options.ts';
 import { lookForDenied } from './run.ts';
 import type { Shell } from './shell.ts';
 import { buildFiles } from './tables/build-files.ts';
-import { pathPrograms, runnerPrograms } from './tables/index.ts';
+import { isRunner, pathPrograms } from './tables/index.ts';
 import type { Kind, Program } from './tables/program.ts';
 import { touchDirectory, touchList, touchMention } from './touch.ts';
 import { below, fetched, hasPlaceholder, isUnknown, plainToken, temporary, unknown } from './values.ts';
@@ -28,7 +28,7 @@ export function runRow(label: string, row: Program, args: Texts, shell: Shell, s
     }
   }
   // Security: a program that works where it is started runs what it finds there.
-  if (runnerPrograms.has(label)) {
+  if (isRunner(label)) {
     noteBrought(label, shell);
     if (!namesScript(row, args) && !onlyShows(args)) runFound('.', label, shell);
   }
@@ -79,6 +79,7 @@ export function runRow(label: string, row: Program, args: Texts, shell: Shell, s
     }
     if (at === 0 && row.firstNamed && !subcommands.has(arg)) judgement.report('program/option', label, arg);
     const subrow = operands.length === 0 && !hasPlaceholder(arg) ? subcommands.get(arg) : undefined;
+    if (subrow?.isFile) runFile(arg, place([]));
     if (subrow) return runRow(`${label} ${arg}`, subrow, args.slice(at + 1), shell, stdin, touched);
     if (!ended && mayBeOption(arg, row)) judgement.report('shell/unresolved-argument', label);
     operands.push(arg);
@@ -89,8 +90,8 @@ export function runRow(label: string, row: Program, args: Texts, shell: Shell, s
   const assigned = judgeOperands(row, operands, given, { ...place([]), replaced, splits: given.has('-d') || given.has('--delimiter') });
   noteMade({ label, row, given, values: touched, operands: assigned, shell, stdin });
   const printed = printedBy(label, row, given, assigned, stdin);
-  const isBrought = assigned.some(({ kind, text }) => kind === 'read' && contentOf(text, shell) !== unknown);
-  return isBrought ? printed.map((text) => (text === unknown ? unknown + fetched : text)) : printed;
+  const brought = assigned.map(({ kind, text }) => (kind === 'read' ? contentOf(text, shell) : unknown)).find((text) => text !== unknown);
+  return brought === undefined ? printed : printed.map((text) => (text === unknown ? brought : text));
 }
 
 function onlyShows(args: Texts): boolean {
@@ -167,7 +168,7 @@ function noteBrought(program: string, { judgement, workingDirectories }: Shell):
   if (downloaded.size > 0) judgement.report('network/download-then-run', program);
   const isFound = (path: string): boolean => path === unknown || /[*?\]]$/.test(path) || buildFiles.test(path);
   const made = [...written].find((path) => isFound(path) || workingDirectories.some((directory) => isBelow(directory, path)));
-  if (made !== undefined) judgement.report('code/unseen', program, made);
+  if (made !== undefined || judgement.linksMade) judgement.report('code/unseen', program, made);
 }
 
 function printedBy(
@@ -204,6 +205,6 @@ function printedBy(
     return [[...given].every((name) => /^(?:-[dqu]|--directory|--quiet)$/.test(name)) && assigned.length === 0 ? temporary : unknown];
   const roots = places.filter((place) => !/^[(!)]$/.test(place));
   if (what === 'names') return [...roots, `./${below}`];
-  if (what !== 'paths') return [downloads ? fetched : unknown];
+  if (what !== 'paths') return [downloads ? fetched : unknownFrom(what)];
   return roots.length === 0 ? [`./${below}`] : roots.flatMap((root) => [root, `${root}/${below}`]);
 }

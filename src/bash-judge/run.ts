@@ -1,17 +1,20 @@
 import { isBuiltin, runBuiltin } from './builtins.ts';
 import { runDefined } from './functions.ts';
 import { runFile } from './kinds.ts';
-import { isFetched } from './made-files.ts';
+import { originIn, unknownFrom } from './made-files.ts';
 import { runRow } from './row.ts';
 import type { Shell } from './shell.ts';
 import { programs, withoutVersion } from './tables/index.ts';
 import type { Program } from './tables/program.ts';
 import { rules } from './tables/rules.ts';
 import { touchMention } from './touch.ts';
-import { fetched, hasPlaceholder, isUnknown, runningIndex, unknown } from './values.ts';
+import { hasPlaceholder, isUnknown, runningIndex, unknown } from './values.ts';
 import { runSource } from './walk.ts';
 
 type Texts = readonly string[];
+
+/** Security: others may end the shell, keep it from writing, or go on until its time is up. */
+const goesOn = /^(?::|true|echo|printf|cat|mkdir|touch|ls|pwd|cd|cp|mv|rm)$/;
 
 /** Judges one simple command whose words are known as far as they can be. What it prints, as far as that is known. */
 export function runFields(fields: Texts, shell: Shell, stdin: Texts): Texts {
@@ -21,6 +24,7 @@ export function runFields(fields: Texts, shell: Shell, stdin: Texts): Texts {
   if (name === undefined) return [];
   // An empty first word comes of a list that may be empty: what follows may be the program.
   if (name === '') return runFields(args, shell, stdin);
+  if (!goesOn.test(name)) judgement.files.doubt();
   return judgement.deeper(() => {
     if (hasPlaceholder(name) || /[*?]|\[./.test(name)) {
       judgement.report('shell/unresolved-command');
@@ -29,8 +33,9 @@ export function runFields(fields: Texts, shell: Shell, stdin: Texts): Texts {
       return [unknown];
     }
     const output = (name.includes('/') ? undefined : runDefined(name, args, shell, stdin)) ?? runProgram(fields, shell, stdin);
-    // Made of the answer of another machine, it is still that.
-    return isFetched(args) || isFetched(stdin) ? output.map((text) => (text === unknown ? unknown + fetched : text)) : output;
+    // Made of what comes from elsewhere, it is still that.
+    const origin = originIn(args) ?? originIn(stdin);
+    return origin ? output.map((text) => (text === unknown ? unknownFrom(origin) : text)) : output;
   });
 }
 
@@ -62,6 +67,8 @@ export function runProgram(fields: Texts, shell: Shell, stdin: Texts): Texts {
   const ofTables = Object.hasOwn(programs, program) ? programs[program] : undefined;
   // Security: a row of the owner does not take away what is denied.
   if (row && ofTables && row !== ofTables) keepDenied(shell, () => void runRow(program, ofTables, args, shell.fork(), stdin));
+  // Security: the row of a file says how it is used, not whose it is.
+  if (row?.isFile && program.includes('/')) runFile(program, { program, shell, stdin, rest: [], downloads: false });
   if (row) return runRow(module !== undefined && !rowOf(program, shell) ? module : program, row, args, shell, stdin);
   if (!program.includes('/')) reportUnknown(program, args, shell);
   else {

@@ -51,6 +51,11 @@ export class Judgement {
     this.files = new MadeFiles(context.brought ?? []);
   }
 
+  /** Security: a link that the command makes may lead to a file that it makes. */
+  get linksMade(): boolean {
+    return this.makesLink && this.files.written.size + this.files.downloaded.size > 0;
+  }
+
   report(rule: RuleId, program?: string, target?: string, path?: string): undefined {
     const key = `${rule}\n${program ?? ''}\n${target ?? ''}`;
     const before = this.found.get(key);

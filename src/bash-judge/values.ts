@@ -12,6 +12,8 @@ export const plainToken = '\uE002';
 export const below = '\uE003';
 /** The answer of another machine: anything. */
 export const fetched = '\uE004';
+/** Behind one that is unknown: it is out of an archive. */
+export const unpacked = '\uE008';
 /** The path of a new temporary file or directory. */
 export const temporary = '\uE005';
 /** The number of a process that the command started. */

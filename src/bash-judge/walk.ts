@@ -2,12 +2,12 @@ import type { AndOr, Case, Command, CommandNode, CompoundList, If, ParsedScript,
 import { forEachChild } from 'unbash';
 import { assign, assignLasting, assignmentField, declaring } from './assign.ts';
 import { defineFunction } from './functions.ts';
-import { isFetched } from './made-files.ts';
+import { originIn, unknownFrom } from './made-files.ts';
 import { parseCommand } from './parse.ts';
 import { openRedirections, printedInto } from './redirections.ts';
 import { runFields } from './run.ts';
 import { type Shell, unionByName, unionOf } from './shell.ts';
-import { below, combinations, fetched, hasPlaceholder, isUnknown, plainToken, unknown, unseenRule } from './values.ts';
+import { below, combinations, hasPlaceholder, isUnknown, plainToken, unknown, unseenRule } from './values.ts';
 import { judgeVariable } from './variables.ts';
 import { expandText, expandWord, visitNested } from './words.ts';
 
@@ -40,7 +40,9 @@ function runStatements(statements: readonly Statement[], shell: Shell, stdin: Te
     shell.settle();
     if (background && shell.repeats) shell.judgement.report('process/many');
     // Commands after `return` or `exit` are judged, and change nothing.
-    const way = background || shell.ended ? shell.fork() : shell;
+    const isApart = background === true || shell.ended;
+    if (isApart) shell.judgement.files.doubt();
+    const way = isApart ? shell.fork() : shell;
     output = joined(output, runNode(command, way, shell.hasOtherInput ? [unknown] : stdin));
   }
   return output;
@@ -51,7 +53,7 @@ function joined(first: Texts, second: Texts): Texts {
   if (first.length === 0 || second.length === 0) return first.length === 0 ? second : first;
   const both = [...first, ...second];
   if (both.every((text) => text.endsWith(below))) return unionOf([first, second]);
-  return [isFetched(both) ? unknown + fetched : unknown];
+  return [unknownFrom(originIn(both))];
 }
 
 function runList(list: CompoundList, shell: Shell, stdin: Texts): Texts {
@@ -136,6 +138,7 @@ function runAndOr(node: AndOr, shell: Shell, stdin: Texts): Texts {
   let output = runNode(first, shell, stdin);
   const ways: Shell[] = [];
   let ifFailed = shell.ifFailed;
+  shell.judgement.files.doubt();
   for (const [index, command] of rest.entries()) {
     ifFailed = unionByName([ifFailed, shell.ifFailed]);
     if (node.operators[index] === '&&') {
@@ -159,6 +162,7 @@ function runAndOr(node: AndOr, shell: Shell, stdin: Texts): Texts {
 function runIf(node: If, shell: Shell, stdin: Texts): Texts {
   let output = runList(node.clause, shell, stdin);
   const ways: Shell[] = [];
+  shell.judgement.files.doubt();
   const branch = (list: CompoundList): void => {
     const way = shell.fork();
     output = unionOf([output, runList(list, way, stdin)]);
@@ -180,6 +184,7 @@ function runCase(node: Case, shell: Shell, stdin: Texts): Texts {
   withoutSecrets(shell, () => expandText(node.word, shell));
   const ways = [shell.fork()];
   let output = nothing;
+  shell.judgement.files.doubt();
   if (node.items.some(({ terminator }) => terminator === ';&' || terminator === ';;&')) shell.judgement.report('shell/too-complex');
   for (const item of node.items) {
     for (const pattern of item.pattern) expandText(pattern, shell);
@@ -198,6 +203,7 @@ function runCase(node: Case, shell: Shell, stdin: Texts): Texts {
  */
 function runLoop(shell: Shell, repeats: boolean, round: (way: Shell) => Texts): Texts {
   let output = nothing;
+  shell.judgement.files.doubt();
   for (let count = 0, grew = true; count < 2 || (count === 2 && grew); count++) {
     const before = shell.variables;
     const way = shell.fork();
@@ -245,6 +251,8 @@ function runCommand(node: Command, shell: Shell, stdin: Texts): Texts {
   };
   if (looking.has(program)) withoutSecrets(shell, expandAll);
   else expandAll();
+  // Security: to set a variable that is read-only ends the command.
+  if (assignments.length > 0) shell.judgement.files.doubt();
   if (words.length === 0) {
     for (const assignment of assignments) assignLasting(assignment, shell);
     // `$(<file)` is what is in the file.

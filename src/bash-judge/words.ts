@@ -143,6 +143,7 @@ function choicesOfPart(part: WordPart | DoubleQuotedChild, shell: Shell, quoted:
       return (texts.length === 0 ? [''] : texts).map((text) => [piece(text, quoted)]);
     }
     case 'ArithmeticExpansion': {
+      shell.judgement.files.doubt();
       if (!part.expression) {
         if (!/^\$(?:\(\(\s*\)\)|\[\s*\])$/.test(part.text)) shell.judgement.report('shell/unparseable');
         return [[piece(plainToken, true)]];

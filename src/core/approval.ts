@@ -23,8 +23,8 @@ export type JudgedAction =
    * `cwd` where it was started, `before` what it has been given so far; a line that was only begun there stands at the start of `text`.
    */
   | { kind: 'input'; process: string; text: string; cwd?: string; before?: string }
-  /** Paths as they were given; relative ones start at `cwd`. */
-  | { kind: 'read' | 'write' | 'send'; path: string; cwd: string };
+  /** Paths as they were given; relative ones start at `cwd`. `write`: the whole file; `edit`: parts of it. */
+  | { kind: 'read' | 'write' | 'edit' | 'send'; path: string; cwd: string };
 
 export type ScriptLanguage = 'python' | 'javascript' | 'bash';
 

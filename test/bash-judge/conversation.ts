@@ -10,17 +10,17 @@ export interface Step {
   verdict: Verdict;
 }
 
-/** What a command that begins with `✎` does is what an editor tool does to the path behind it. */
-const edit = /^✎ (.*)$/;
+/** A path behind `✎` is edited by a tool, and one behind `✚` is written anew. */
+const ofTool = /^([✎✚]) (.*)$/;
 
 /** Judges the commands of a session one after the other, as if every question were answered with a yes. */
 export function judgeConversation(commands: readonly string[]): readonly Step[] {
   let kept: Changes = new Map();
   let directory = cwd;
   return commands.map((command): Step => {
-    const path = edit.exec(command)?.[1];
+    const [, sign, path] = ofTool.exec(command) ?? [];
     const action: JudgedAction =
-      path === undefined ? { kind: 'command', command, cwd: directory } : { kind: 'write', path, cwd: directory };
+      path === undefined ? { kind: 'command', command, cwd: directory } : { kind: sign === '✎' ? 'edit' : 'write', path, cwd: directory };
     const brought: readonly Brought[] = broughtIn(kept);
     const verdict = judge(action, { ...local, brought });
     const brings = verdict.kind === 'deny' ? [] : (verdict.brings ?? []);

@@ -32,7 +32,7 @@ for (const kind of kinds) {
     it('declares the path that edit_file writes', async () => {
       tools.actions.length = 0;
       await edit('code.ts', '2', '3');
-      expect(tools.actions).toEqual([{ kind: 'write', path: 'code.ts', cwd: tools.workdir }]);
+      expect(tools.actions).toEqual([{ kind: 'edit', path: 'code.ts', cwd: tools.workdir }]);
     });
 
     it('applies all edits or none', async () => {

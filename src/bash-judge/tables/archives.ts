@@ -74,6 +74,8 @@ const toOutput = {
   '--list': 'read*',
 };
 
+const printing = { '-c': 'unpacked', '--stdout': 'unpacked', '--to-stdout': 'unpacked' } as const;
+
 const uncompressing = { '-d': 'uncompressed', '--decompress': 'uncompressed', '--uncompress': 'uncompressed' } as const;
 
 const zstd: Program = {
@@ -83,6 +85,7 @@ const zstd: Program = {
     --output-dir-flat:into --single-thread --patch-from:read`,
   operands: 'write*',
   operandsWith: { '-o': 'read*', '--output': 'read*', ...toOutput },
+  prints: printing,
   bringsUnless: Object.keys(toOutput).join(' '),
 };
 
@@ -92,6 +95,7 @@ export const archivePrograms: Programs = {
     options: compressing,
     operands: 'write*',
     operandsWith: toOutput,
+    prints: printing,
     brings: uncompressing,
     bringsUnless: Object.keys(toOutput).join(' '),
   }),
@@ -99,12 +103,19 @@ export const archivePrograms: Programs = {
     options: compressing,
     operands: 'write*',
     operandsWith: toOutput,
+    prints: printing,
     brings: 'uncompressed',
     bringsUnless: Object.keys(toOutput).join(' '),
   }),
   // Its `-p` names a directory.
-  lzop: { options: compressing.replace('-p:text ', ''), operands: 'write*', operandsWith: toOutput, brings: uncompressing },
-  ...each('zcat gzcat bzcat xzcat lzcat zstdcat lz4cat bz2cat', { operands: 'read*', anyOption: true }),
+  lzop: {
+    options: compressing.replace('-p:text ', ''),
+    operands: 'write*',
+    operandsWith: toOutput,
+    prints: printing,
+    brings: uncompressing,
+  },
+  ...each('zcat gzcat bzcat xzcat lzcat zstdcat lz4cat bz2cat', { operands: 'read*', anyOption: true, prints: 'unpacked' }),
   ...each('zdiff zcmp bzdiff bzcmp xzdiff xzcmp', { options: '-uqrwbBiNy -U:text --brief --color:text?', operands: 'read read?' }),
   ...each('zstd zstdmt lz4 brotli', { ...zstd, brings: uncompressing }),
   ...each('unzstd unlz4', { ...zstd, brings: 'uncompressed' }),
@@ -122,10 +133,11 @@ export const archivePrograms: Programs = {
     options: '-abcCfjlLnopqtuvVXzZ1UMNDTshi -d:into -x:text -P:text -O:text -I:text --help --version',
     operands: 'read? text*',
     noPatterns: true,
+    prints: { '-p': 'unpacked', '-c': 'unpacked' },
     brings: 'unpacked',
     bringsUnless: '-l -t -p -c -v -z -Z -1 -h --help --version',
   },
-  ...each('zipinfo funzip', { options: '-12smlvhtTzCM -x:text', operands: 'read text*' }),
+  ...each('zipinfo funzip', { options: '-12smlvhtTzCM -x:text', operands: 'read text*', prints: 'unpacked' }),
   ...each('zipgrep', { options: '-inlcvE', operands: 'text read text*' }),
   ...each('7z 7za 7zr 7zz p7zip', {
     options: '--help -h -bd',

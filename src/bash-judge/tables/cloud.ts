@@ -52,7 +52,12 @@ const gh: Program = {
             -e:text --event:text --commit:text -d --draft --milestone:text --mention:text --app:text --exclude-drafts --exclude-pre-releases --visibility:text --source --fork --language:text --topic:text --order:text --sort:text -o:text --all -r:text --ref:text -y --yaml --files -f:text --raw`,
           operands: 'text*',
         },
-        checkout: { options: '-R:text --repo:text -b:text --branch:text --detach --recurse-submodules', operands: 'text?' },
+        checkout: {
+          options: '-R:text --repo:text -b:text --branch:text --detach --recurse-submodules',
+          operands: 'text?',
+          brings: 'downloaded',
+        },
+        download: { options: '-D:into --dir:into', operands: 'text*', anyOption: true, asks: 'program/subcommand', brings: 'downloaded' },
         clone: { operands: 'remote into?', brings: 'downloaded' },
         watch: { options: '-R:text --exit-status -i:text --interval:text --compact', operands: 'text?' },
       },

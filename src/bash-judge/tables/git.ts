@@ -297,8 +297,8 @@ const sharing: Programs = {
     operands: 'remote into?',
     brings: 'downloaded',
   },
-  fetch: { options: fetchOptions, operands: 'remote? text*' },
-  pull: { options: `${fetchOptions} ${mergeOptions} -r:text? --rebase:text? --no-rebase`, operands: 'remote? text*' },
+  fetch: { options: fetchOptions, operands: 'remote? text*', brings: 'addressed' },
+  pull: { options: `${fetchOptions} ${mergeOptions} -r:text? --rebase:text? --no-rebase`, operands: 'remote? text*', brings: 'addressed' },
   push: {
     options: `-n -u -q -v -4 -6 -o:text --all --branches --tags --follow-tags --no-follow-tags --dry-run --porcelain --set-upstream --quiet --verbose --progress --no-progress --atomic --no-atomic --signed:text? --thin --no-thin --push-option:text
       --recurse-submodules:text --no-recurse-submodules --verify --no-verify!git/skip-checks -f!git/rewrite-history --force!git/rewrite-history --force-with-lease:text?!git/rewrite-history --force-if-includes --mirror!git/rewrite-history -d!git/rewrite-history

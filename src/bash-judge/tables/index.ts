@@ -68,7 +68,7 @@ export const pathPrograms: ReadonlySet<string> = new Set(
 );
 
 /** Programs that run or read what they find in the workspace. */
-export const runnerPrograms: ReadonlySet<string> = new Set(
+const runnerPrograms: ReadonlySet<string> = new Set(
   [
     interpreterPrograms,
     javascriptPrograms,
@@ -81,6 +81,7 @@ export const runnerPrograms: ReadonlySet<string> = new Set(
     nativePrograms,
     moreLanguagePrograms,
     documentPrograms,
+    rubyPhpPrograms,
   ].flatMap((table) => Object.keys(table)),
 );
 

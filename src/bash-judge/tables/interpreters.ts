@@ -29,6 +29,7 @@ const manageOptions = '-o:write --output:write --pythonpath:script --template:di
 
 /** Scripts that frameworks put into a workspace, by their dangerous parts. */
 const manage: Program = {
+  isFile: true,
   options: manageOptions,
   operands: 'text text*',
   anyOption: true,
@@ -40,6 +41,7 @@ const manage: Program = {
 };
 
 const artisan: Program = {
+  isFile: true,
   operands: 'text text*',
   anyOption: true,
   subcommands: {
@@ -49,6 +51,7 @@ const artisan: Program = {
 };
 
 const symfony: Program = {
+  isFile: true,
   operands: 'text text*',
   anyOption: true,
   subcommands: {

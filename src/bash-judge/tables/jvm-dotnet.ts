@@ -132,8 +132,13 @@ const jvm: Programs = {
       --manifest:read -e:text --main-class:text -M --no-manifest -0 --no-compress -C:directory --release:text --describe-module -d
       --date:text`,
     operands: 'script*',
+    firstNamed: true,
     brings: { '-x': 'unpacked', '--extract': 'unpacked' },
-    subcommands: { 'tf|tvf': { operands: 'read text*' }, 'cf|cvf|cfe|cvfe|uf|uvf': { options: '-C:directory', operands: 'write script*' } },
+    subcommands: {
+      'tf|tvf': { operands: 'read text*' },
+      'xf|xvf|xfv|vxf': { operands: 'read text*', brings: 'unpacked' },
+      'cf|cvf|cfe|cvfe|uf|uvf': { options: '-C:directory', operands: 'write script*' },
+    },
   },
   javap: {
     options: `-help --help -version -v -verbose -l -public -protected -package -p -private -c -s -sysinfo -constants -cp:read

@@ -1,6 +1,11 @@
-import { each, type Programs } from './program.ts';
+import { each, type Program, type Programs } from './program.ts';
 
 const help = '--help --version';
+
+/** Options with which it names the files itself. */
+function downloadsWith(options: string): Program['brings'] & {} {
+  return Object.fromEntries(options.split(' ').map((option) => [option, 'downloaded' as const]));
+}
 
 /** Fetching with a plain request. What sends, what reads settings and what sets the method is asked about. */
 const fetching: Programs = {
@@ -24,6 +29,7 @@ const fetching: Programs = {
       --request:text!network/upload`,
     operands: 'url*',
     downloads: true,
+    brings: downloadsWith('-J --remote-header-name -K --config'),
   },
   wget: {
     options: `--help -h --version -V -qvncNSrkKpELHx46dmbF -O:write --output-document:write -P:into --directory-prefix:into
@@ -41,6 +47,7 @@ const fetching: Programs = {
       --body-file:read!network/send-file --method:text!network/upload`,
     operands: 'url*',
     downloads: true,
+    brings: downloadsWith('-i --input-file -r --recursive -m --mirror -p --page-requisites -x --force-directories --content-disposition'),
   },
   // Its standard input is sent when it is no terminal, unless it is told not to.
   ...each('http https httpie xh', {
@@ -114,7 +121,7 @@ const looking: Programs = {
     asksWithout: ['-V', 'network/remote'],
   },
   whois: {
-    options: `${help} -HaBbcdGKlLMmQRrx -h:text!network/remote -p:text -T:text -i:text -s:text --verbose --no-recursion`,
+    options: `${help} -HaBbcdGKlLMmQRrx -h:text!network/remote -p:text!network/remote -T:text -i:text -s:text --verbose --no-recursion`,
     operands: 'url',
   },
   resolvectl: {

@@ -15,6 +15,7 @@ import type { RuleId } from './rules.ts';
  * | `move` | a file that is read here and then gone | as `read` and `delete` |
  * | `target` | where a symbolic link leads | places outside the workspace |
  * | `directory` | the program works in this directory, reading and writing there | places outside the workspace |
+ * | `project` | the same for one that is installed, perhaps with extras: `.[dev]` | as `directory`; addresses |
  * | `script` | a file that is run; the operands after it are its own | files outside the workspace; files that this command wrote |
  * | `command` | the rest of the line is a command that is run | what that command is asked about |
  * | `shell` | text that a shell runs | what that text is asked about |
@@ -48,6 +49,7 @@ export const kinds = [
   'move',
   'target',
   'directory',
+  'project',
   'script',
   'command',
   'shell',
@@ -79,11 +81,11 @@ export type Kind = (typeof kinds)[number];
 
 /**
  * Files under names that the words do not tell: from the network, out of an archive, those that a patch names, parts of
- * a file. `uncompressed`: each operand without its ending.
+ * a file. `uncompressed`: each operand without its ending. `addressed`: from the network when an address is given.
  */
-type Brings = 'downloaded' | 'unpacked' | 'patched' | 'written' | 'uncompressed';
+type Brings = 'downloaded' | 'unpacked' | 'patched' | 'written' | 'uncompressed' | 'addressed';
 
-type Prints = 'paths' | 'names' | 'input' | 'name' | 'temporary';
+type Prints = 'paths' | 'names' | 'input' | 'name' | 'temporary' | 'unpacked';
 
 /** A program, or one of its subcommands, that is known. What the row does not name is asked about. */
 export interface Program {
@@ -110,6 +112,8 @@ export interface Program {
   asksAlone?: RuleId;
   /** Long options have one dash, and short ones are not put together: find, java, terraform. */
   words?: true;
+  /** It is a file of the workspace, which is run: manage.py. */
+  isFile?: true;
   /** The first word is an option or a subcommand, never an operand: tar. */
   firstNamed?: true;
   /** The first operand ends the options: what follows is the operands' own. So for what starts other programs. */
@@ -119,8 +123,8 @@ export interface Program {
   /** A file whose name is an option (`--to-command=x`) would do harm, so patterns that may match one are asked about: tar, rsync, zip. */
   noPatterns?: true;
   /**
-   * What it prints: names of files below its operands, what it reads from its standard input or less of it, or one name or number. By option
-   * where it depends on one: `{ '-l': 'paths' }`.
+   * What it prints: names of files below its operands, what it reads from its standard input or less of it, one name or number, or what
+   * was packed (zcat). By option where it depends on one: `{ '-l': 'paths' }`.
    */
   prints?: Prints | Readonly<Record<string, Prints>>;
   /** It saves what it fetches: running that file is asked about, in the same command and in those after it. */

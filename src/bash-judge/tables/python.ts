@@ -8,7 +8,7 @@ const pipCommon = `-h --help -V --version -v --verbose -q --quiet --no-input --n
   --timeout:text --retries:text --exists-action:text --isolated --debug --require-virtualenv --log:write --cache-dir:write
   --no-python-version-warning --progress-bar:text --use-feature:text --use-deprecated:text`;
 
-const pipInstall = `${pipCommon} -r:script --requirement:script -c:script --constraint:script -e:package --editable:package -U --upgrade
+const pipInstall = `${pipCommon} -r:script --requirement:script -c:script --constraint:script -e:project --editable:project -U --upgrade
   --upgrade-strategy:text --no-deps --pre --user --force-reinstall -I --ignore-installed --no-build-isolation --no-compile --compile
   --prefer-binary --only-binary:text --no-binary:text --no-warn-script-location --no-warn-conflicts --break-system-packages --dry-run
   --report:write -t:write --target:write --prefix:write --root:write --src:write --python-version:text --platform:text
@@ -49,7 +49,7 @@ const pyFiles =
 const pyFile: Program = { operands: 'text*', optionsFirst: true, anyOption: true };
 
 const uvx: Program = {
-  options: `${uvResolve} --from:package --with:package --with-requirements:script --with-editable:package -w:package`,
+  options: `${uvResolve} --from:package --with:package --with-requirements:script --with-editable:project -w:package`,
   subcommands: pythonTools,
 };
 
@@ -57,7 +57,7 @@ const uv: Program = {
   options: uvCommon,
   subcommands: {
     run: {
-      options: `${uvResolve} --with:package -w:package --with-requirements:script --with-editable:package -m:module --module:module
+      options: `${uvResolve} --with:package -w:package --with-requirements:script --with-editable:project -m:module --module:module
         --env-file:script -s:script --script:script --no-env-file`,
       operands: 'command',
       operandsWith: { '-s': 'text*', '--script': 'text*' },
@@ -89,7 +89,7 @@ const uv: Program = {
       subcommands: {
         'install|sync|compile': {
           options: `${uvResolve} -r:script --requirement:script --requirements:script -c:script --constraint:script --constraints:script
-            -e:package --editable:package --no-deps --system --break-system-packages --target:write --prefix:write --strict
+            -e:project --editable:project --no-deps --system --break-system-packages --target:write --prefix:write --strict
             --require-hashes -o:write --output-file:write --universal --no-header --no-annotate --generate-hashes --python-version:text
             --no-strip-extras --no-strip-markers`,
           operands: 'package*',
@@ -115,7 +115,7 @@ const uv: Program = {
       options: uvCommon,
       subcommands: {
         run: uvx,
-        install: { options: `${uvResolve} --with:package --with-requirements:script -e:package --force`, operands: 'package' },
+        install: { options: `${uvResolve} --with:package --with-requirements:script -e:project --force`, operands: 'package' },
         'list|dir': { options: `${uvCommon} --show-paths --show-version-specifiers --bin` },
         uninstall: { asks: 'packages/remove' },
       },
@@ -187,8 +187,8 @@ const managers: Programs = {
     subcommands: {
       run: projectRun,
       'install|add|remove|update|lock|sync|list|info|show|outdated|build|init|export|venv|fix|search': {
-        options: `${help} -v -q -p:directory --project:directory -d --dev --prod --production --no-dev -G:text --group:text -e:package
-          --editable:package --no-lock --frozen-lockfile --no-self --no-editable --no-isolation --check --dry-run --clean --tree --graph
+        options: `${help} -v -q -p:directory --project:directory -d --dev --prod --production --no-dev -G:text --group:text -e:project
+          --editable:project --no-lock --frozen-lockfile --no-self --no-editable --no-isolation --check --dry-run --clean --tree --graph
           --json --csv --fields:text --without-hashes -f:text --format:text -o:write --output:write -n --non-interactive --python:script
           --lib --no-sdist --no-wheel --save-exact --save-compatible --unconstrained --top --no-sync`,
         operands: 'package*',
@@ -216,7 +216,7 @@ const managers: Programs = {
     subcommands: {
       run: { operands: 'command', optionsFirst: true },
       'install|update|upgrade|lock|sync|clean|check|graph|verify|requirements|scripts|audit': {
-        options: `${help} -d --dev -r:script --requirements:script -e:package --editable:package --deploy --skip-lock --system
+        options: `${help} -d --dev -r:script --requirements:script -e:project --editable:project --deploy --skip-lock --system
           --ignore-pipfile --python:script --categories:text --outdated --dry-run --bare --json --json-tree --reverse --hash --dev-only -q
           --quiet -v --verbose --pre --keep-outdated`,
         operands: 'package*',

@@ -71,6 +71,7 @@ const ruby: Programs = {
   bundler: bundle,
   rake: rake(),
   ...each('rails bin/rails', {
+    isFile: true,
     options: help,
     operands: 'variable* text',
     subcommands: {

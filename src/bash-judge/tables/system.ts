@@ -134,7 +134,8 @@ const machine: Programs = {
   getent: {
     options: '-i -s:text',
     subcommands: {
-      'passwd|group|hosts|ahosts|ahostsv4|ahostsv6|services|protocols|networks|netgroup|rpc|ethers|aliases|initgroups': {
+      'hosts|ahosts|ahostsv4|ahostsv6': { operands: 'text*', subcommands: { localhost: {} }, asksWithout: ['', 'network/remote'] },
+      'passwd|group|services|protocols|networks|netgroup|rpc|ethers|aliases|initgroups': {
         operands: 'text*',
       },
       'shadow|gshadow': { operands: 'text*', asks: 'credentials/read' },

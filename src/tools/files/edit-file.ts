@@ -65,7 +65,7 @@ export const editFile = defineTool<Input, Result>({
   forScripts: true,
   input: input as z.ZodType<Input>,
   output,
-  prepare: onPath('write', edit),
+  prepare: onPath('edit', edit),
   render,
 });
 

@@ -11,7 +11,7 @@ export const pathSchema = z
 
 /** How a tool is prepared that does one thing to the path it is given. */
 export function onPath<Input extends { path: string }, Result>(
-  kind: 'read' | 'write',
+  kind: 'read' | 'write' | 'edit',
   run: (wanted: Input, context: ToolContext) => Promise<Result>,
 ): (wanted: Input, sandbox: Sandbox) => Prepared<Result> {
   return (wanted, sandbox) => ({
