@@ -1,8 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
+import { getHeapStatistics } from 'node:v8';
 
 const mebibyte = 1024 * 1024;
 const minHeapMebibytes = 256;
+/** The most that the young generation adds to what the argument says, in the limit that Node reports. */
+const youngMebibytes = 192;
 /** Kernels say "none" by a number larger than any memory. */
 const unlimitedBytes = 2 ** 60;
 
@@ -15,12 +18,21 @@ function memoryLimit(root) {
   return found.length > 0 ? Math.min(...found) : undefined;
 }
 
-/** The arguments by which Node keeps its heap within a quarter of the memory limit; none without a limit, or when a person has set one. */
-export function heapArguments({ root = '/', execArgv = process.execArgv, nodeOptions = process.env.NODE_OPTIONS ?? '' } = {}) {
+/**
+ * The arguments by which Node keeps its heap within a quarter of the memory limit; none without a limit, when a person has set one, or when Node by itself
+ * stays within it. `ownBytes` is the limit of Node by itself: no argument ever raises it.
+ */
+export function heapArguments({
+  root = '/',
+  execArgv = process.execArgv,
+  nodeOptions = process.env.NODE_OPTIONS ?? '',
+  ownBytes = getHeapStatistics().heap_size_limit,
+} = {}) {
   if (/--max[-_](?:old[-_]space|heap)[-_]size/.test([...execArgv, nodeOptions].join(' '))) return [];
   const limit = memoryLimit(root);
   if (limit === undefined) return [];
-  return [`--max-old-space-size=${Math.max(minHeapMebibytes, Math.floor(limit / 4 / mebibyte))}`];
+  const mebibytes = Math.max(minHeapMebibytes, Math.floor(limit / 4 / mebibyte));
+  return mebibytes + youngMebibytes < ownBytes / mebibyte ? [`--max-old-space-size=${mebibytes}`] : [];
 }
 
 function groupDirectories(root) {

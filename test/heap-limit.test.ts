@@ -6,7 +6,7 @@ import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
 import { bin } from './bin.ts';
 
 const { heapArguments } = (await import(new URL('../bin/heap-limit.mjs', import.meta.url).href)) as {
-  heapArguments(from: { root: string; execArgv: readonly string[]; nodeOptions: string }): string[];
+  heapArguments(from: { root: string; execArgv: readonly string[]; nodeOptions: string; ownBytes?: number }): string[];
 };
 const scratch = mkdtempSync(join(tmpdir(), 'hermetic-heap-'));
 afterAll(() => rmSync(scratch, { recursive: true, force: true }));
@@ -23,7 +23,10 @@ function tree(files: Record<string, string>): string {
   return root;
 }
 
-const given = (root: string): string[] => heapArguments({ root, execArgv: [], nodeOptions: '' });
+/** What Node takes by itself on a machine with 16 GB and more. */
+const ownMebibytes = 4288;
+const given = (root: string, own = ownMebibytes): string[] =>
+  heapArguments({ root, execArgv: [], nodeOptions: '', ownBytes: own * mebibyte });
 const limited = (mebibytes: number): string => tree({ 'proc/self/cgroup': '0::/', 'sys/fs/cgroup/memory.max': `${mebibytes * mebibyte}` });
 
 describe('the heap limit', () => {
@@ -55,6 +58,29 @@ describe('the heap limit', () => {
     const v1 = { 'proc/self/cgroup': '4:memory:/\n1:cpu:/', 'sys/fs/cgroup/memory/memory.limit_in_bytes': '9223372036854771712' };
     for (const root of [tree(v1), tree({ 'proc/self/cgroup': '0::/', 'sys/fs/cgroup/memory.max': 'max' }), tree({})])
       expect(given(root)).toEqual([]);
+  });
+
+  it('never raises what Node takes by itself', () => {
+    for (const mebibytes of [16 * 1024, 64 * 1024, 1024 * 1024]) expect(given(limited(mebibytes)), String(mebibytes)).toEqual([]);
+    expect(given(limited(16 * 1024 - 4))).toEqual(['--max-old-space-size=4095']);
+    expect(given(limited(4096), 1024)).toEqual([]);
+    expect(given(limited(300), 256)).toEqual([]);
+  });
+
+  it('is not raised in a process of this Node, whatever the memory limit', () => {
+    const heapOf = (words: readonly string[]): number => {
+      const { stdout } = spawnSync(process.execPath, [...words, '-p', 'v8.getHeapStatistics().heap_size_limit'], {
+        encoding: 'utf8',
+        env: {},
+      });
+      return Number(stdout);
+    };
+    const own = heapOf([]);
+    const asked = [256, 1024, 8 * 1024, 15 * 1024, 16 * 1024 - 4, 16 * 1024, 1024 * 1024].map((mebibytes) =>
+      given(limited(mebibytes), own / mebibyte),
+    );
+    expect(asked.at(-1)).toEqual([]);
+    for (const words of asked.filter(({ length }) => length > 0)) expect(heapOf(words), words.join()).toBeLessThanOrEqual(own);
   });
 
   it.each([

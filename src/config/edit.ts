@@ -84,7 +84,7 @@ export function unsetKey(file: string, name: string): boolean {
   return found;
 }
 
-/** Does the same for a name that need not be that of a key. */
+/** Does the same for a name that need not be that of a key. What leaves fewer mistakes than there were is written, although the file does not load yet. */
 export function takeOut(file: string, name: string): boolean {
   const [section = '', key] = name.split(/\.(.*)/s);
   let found = false;
@@ -95,7 +95,8 @@ export function takeOut(file: string, name: string): boolean {
     found = names.length > 0;
     if (before === undefined || !found) return undefined;
     for (const one of names) delete wanted[section]?.[one];
-    return { after: names.reduce<string | undefined>((text, one) => text && spliceOut(text, section, one), before), wanted };
+    const after = names.reduce<string | undefined>((text, one) => text && spliceOut(text, section, one), before);
+    return { after, wanted, mistakes: readYamlLayer(before, file).problems.length };
   });
   return found;
 }
@@ -147,6 +148,8 @@ interface Edit {
   after: string | undefined;
   /** The exact settings of the file afterwards. */
   wanted: Values;
+  /** The file may keep fewer than these. Default: none. */
+  mistakes?: number;
 }
 
 /** A trial writes nothing. */
@@ -165,7 +168,8 @@ function edit(file: string, isTrial: boolean, change: (before: string | undefine
           hint: 'Edit the file by hand, then run `hermetic config check`.',
         });
       }
-      throwProblems(problems.length > 0 ? problems : conflictsIn(settings, { config: file, dotenv: '' }));
+      if (problems.length === 0) throwProblems(conflictsIn(settings, { config: file, dotenv: '' }));
+      else if (problems.length >= (result.mistakes ?? 0)) throwProblems(problems);
       return isTrial ? undefined : after;
     });
   } catch (error) {

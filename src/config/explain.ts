@@ -113,7 +113,9 @@ export function unknownKey(place: Place, name: string): Problem {
 export function unknownKeyError(name: string): HermeticError {
   const why = whyUnused(name);
   if (why === undefined) return new HermeticError('config/unknown-key', unknownKeySentence(name), { hint: listHint });
-  return new HermeticError('config/unused-key', `${name} is not used: ${why}.`, { hint: `Leave it out. ${listHint}` });
+  const [section, entry] = name.split('.');
+  const hint = section === 'secrets' && entry !== undefined ? removeHint(entry) : `Leave it out. ${listHint}`;
+  return new HermeticError('config/unused-key', `${name} is not used: ${why}.`, { hint });
 }
 
 /** The warning about a setting that this version does not use. `isOn` is for a platform that is enabled, which only stops the gateway. */
@@ -127,8 +129,11 @@ export function unusedSetting(place: Place, name: string, isOn: boolean): Proble
 /** The warning about a secret that an earlier version has stored, under a name that no setting can have. */
 export function unusableSecret(place: Place, name: string): Problem {
   const key = `secrets.${name}`;
-  const hint = `hermetic secret remove ${name} takes it out.`;
-  return problemAt(place, 'config/unused-key', `the secret ${name} is not used: ${whyUnused(key)}.`, { key, hint });
+  return problemAt(place, 'config/unused-key', `the secret ${name} is not used: ${whyUnused(key)}.`, { key, hint: removeHint(name) });
+}
+
+function removeHint(name: string): string {
+  return `hermetic secret remove ${name} takes it out.`;
 }
 
 export const listHint = 'docs/config.md lists every key.';

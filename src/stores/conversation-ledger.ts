@@ -1,10 +1,11 @@
-import { type Selectable, type SqlBool, sql, type Transaction } from 'kysely';
+import type { Selectable, Transaction } from 'kysely';
 import type { Place } from '../core/channel.ts';
 import type { ConversationLedger, SessionEntry, Sync, TranscriptEntry, Usage } from '../core/conversation.ts';
 import type { Access } from './access.ts';
 import { takeNumbers } from './counter.ts';
 import { placeJson, placeOf, readJson } from './json-columns.ts';
 import { removeOld } from './remove-old.ts';
+import { removeOldTurns } from './remove-old-turns.ts';
 import type { Tables } from './schema.ts';
 import { type KnownTranscript, TranscriptCache } from './transcript-cache.ts';
 
@@ -202,15 +203,8 @@ export class SqlConversationLedger implements ConversationLedger {
   }
 
   async prune(before: Date, signal?: AbortSignal): Promise<void> {
-    const age = { column: 'at', before } as const;
-    const isOver = sql`not exists (select 1 from transcript as later
-      where later.session = transcript.session and later.turn = transcript.turn and later.at >= ${before.getTime()})`;
-    // The records of an interrupted turn keep its commands from being run again.
-    const isResumed = sql`turn in (select turn from inbox where state in ('waiting', 'running', 'aside') and turn is not null)`;
-    const only = sql<SqlBool>`${isOver} and not ${isResumed}`;
-    // A model refuses a turn of which a part is missing.
-    await removeOld(this.#access, { table: 'transcript', age, only, together: ['session', 'turn'] }, signal);
-    await removeOld(this.#access, { table: 'summaries', age }, signal);
+    await removeOldTurns(this.#access, before, signal);
+    await removeOld(this.#access, { table: 'summaries', age: { column: 'at', before } }, signal);
   }
 
   async #change(parts: readonly string[], change: (row: SessionRow) => Partial<SessionChanges>, sync?: Sync): Promise<void> {

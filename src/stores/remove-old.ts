@@ -4,7 +4,7 @@ import type { Access } from './access.ts';
 import type { Tables } from './schema.ts';
 
 /** So many rows are looked at, or removed, by one statement: few enough to hold up neither this thread nor other processes that write. */
-const maxRows = 500;
+export const maxRows = 500;
 
 interface Old<Table extends keyof Tables> {
   table: Table;
@@ -12,8 +12,6 @@ interface Old<Table extends keyof Tables> {
   age?: { column: keyof Tables[Table] & string; before: Date };
   /** Of the old ones only these. */
   only?: RawBuilder<SqlBool>;
-  /** Rows that have these in common leave together, and `only` holds for all of them or for none. */
-  together?: readonly (keyof Tables[Table] & string)[];
   /** So many are removed at once. Default: 500. */
   atOnce?: number;
 }
@@ -50,16 +48,15 @@ export async function removeOld<Table extends keyof Tables>(access: Access, old:
       await access.run((db) => removal(old, some).execute(db));
       await turnOfLoop();
     }
+    // Also after rows of which none was removed.
+    await turnOfLoop();
   } while (candidates.length === maxRows && !signal?.aborted);
 }
 
 /** What was found is not taken for granted: others may have written since. */
 function removal<Table extends keyof Tables>(old: Old<Table>, rows: readonly Candidate['row'][]): RawBuilder<unknown> {
-  const { table, age, only = sql`true`, together } = old;
-  const found = sql`rowid in (${sql.join(rows)})`;
-  const columns = sql.join((together ?? []).map((column) => sql.ref(column)));
-  const chosen = together ? sql`(${columns}) in (select ${columns} from ${sql.table(table)} where ${found})` : found;
-  return sql`delete from ${sql.table(table)} where ${chosen} and ${isOld(age)} and (${only})`;
+  const { table, age, only = sql`true` } = old;
+  return sql`delete from ${sql.table(table)} where rowid in (${sql.join(rows)}) and ${isOld(age)} and (${only})`;
 }
 
 function isOld(age: { column: string; before: Date } | undefined): RawBuilder<unknown> {

@@ -290,4 +290,50 @@ describe('a home that has secrets with names that are refused', () => {
     expect(await hermetic.run(['secret', 'remove', 'PATH'])).toMatchObject({ code: 0, stderr: '' });
     expect(await hermetic.run(['config', 'check'])).toMatchObject({ code: 0 });
   });
+
+  it('lists a secret that stands only in config.yaml and cannot be used, and config unset says what takes it out of .env', async () => {
+    write('A=1\n');
+    writeFileSync(join(directory(), 'config.yaml'), 'secrets:\n  toString: { hosts: [a.example] }\n');
+    expect((await hermetic.run(['secret', 'list'])).stdout).toBe('A\ntoString\n');
+    expect(JSON.parse((await hermetic.run(['secret', 'list', '--json'])).stdout)).toEqual([
+      { name: 'A', hosts: [], variable: null, value: '.env', problem: null },
+      { name: 'toString', hosts: [], variable: null, value: null, problem: 'toString is not used: every JavaScript object has this name.' },
+    ]);
+    for (const name of ['__proto__', 'constructor']) {
+      const { code, stderr } = await hermetic.run(['config', 'unset', `secrets.${name}`]);
+      expect([code, stderr]).toEqual([2, expect.stringContaining(`hint: hermetic secret remove ${name} takes it out.`)]);
+      expect(stderr).not.toContain('Leave it out');
+    }
+  });
+
+  it('removes refused secrets one by one although others keep the configuration from loading, and says which are left', async () => {
+    write('PATH=hunter2-hunter2\n');
+    const config = join(directory(), 'config.yaml');
+    writeFileSync(config, 'secrets:\n  PATH: { hosts: [a.example] } # mine\n  LD_PRELOAD: { hosts: [b.example] }\n');
+    const first = await hermetic.run(['secret', 'remove', 'PATH']);
+    expect(first).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/^PATH is removed from .*\nsecrets\.PATH is removed from .*config\.yaml/),
+    });
+    expect(first.stderr).toMatch(/^note: the configuration still does not load:\n.*config\.yaml:2:\d+: secrets\.LD_PRELOAD: .*\n$/);
+    expect(first.stderr).not.toContain('hunter2');
+    expect(readFileSync(config, 'utf8')).toBe('secrets:\n  LD_PRELOAD: { hosts: [b.example] }\n');
+    const second = await hermetic.run(['secret', 'remove', 'LD_PRELOAD'], { environment: { HERMETIC_WEB_PORT: 'none' } });
+    expect(second).toMatchObject({ code: 0, stdout: expect.stringMatching(/^secrets\.LD_PRELOAD is removed from /) });
+    expect(second.stderr).toMatch(/^note: the configuration still does not load:\n.*HERMETIC_WEB_PORT/);
+    expect(await hermetic.run(['config', 'check'])).toMatchObject({ code: 0 });
+  });
+
+  it('changes nothing of a file with other mistakes by taking out a secret that is none', async () => {
+    write('');
+    const config = join(directory(), 'config.yaml');
+    const text = 'nonsense: true\nsecrets:\n  MY_TOKEN: { hosts: [a.example] }\n';
+    writeFileSync(config, text);
+    expect(await hermetic.run(['secret', 'remove', 'MY_TOKEN'])).toMatchObject({
+      code: 2,
+      stdout: '',
+      stderr: expect.stringContaining('nonsense'),
+    });
+    expect(readFileSync(config, 'utf8')).toBe(text);
+  });
 });

@@ -18,6 +18,15 @@ import { makeVersionOne } from './versions.ts';
 const newPath = scratchPaths();
 const later = new Date(2_000);
 
+function accessTo(db: ReturnType<typeof queries>): Access {
+  return {
+    leaseClock: () => 0,
+    read: (work) => work(db),
+    run: (work) => work(db),
+    transaction: (work) => db.transaction().execute(work),
+  };
+}
+
 describe('pruning in portions', () => {
   let path: string;
   let store: Store;
@@ -90,6 +99,85 @@ describe('pruning in portions', () => {
     expect(count('transcript')).toBe(0);
   });
 
+  const recordsOfTurns = (): Map<string, number> =>
+    new Map(
+      database
+        .prepare('select session || turn as name, count(*) as count from transcript group by name')
+        .all()
+        .map(({ name, count }) => [String(name), Number(count)]),
+    );
+  /** How many records each statement removes. No statement leaves a part of a turn. */
+  const removedByStatement = async (): Promise<number[]> => {
+    const whole = recordsOfTurns();
+    const removed: number[] = [];
+    const access = accessTo(queries(database));
+    const run: Access['run'] = async (work, sync) => {
+      const before = count('transcript');
+      const result = await access.run(work, sync);
+      removed.push(before - count('transcript'));
+      for (const [name, records] of recordsOfTurns()) expect(records, name).toBe(whole.get(name));
+      return result;
+    };
+    await new SqlConversationLedger({ ...access, run }).prune(later);
+    return removed;
+  };
+  const addTurns = (records: number, chats: number, turn: string, from: number, perRecord: number, length = 2): void =>
+    database.exec(`${numbers(records * chats)} insert into transcript (seq, session, epoch, turn, at, message)
+      select (select ifnull(max(seq), 0) from transcript) + i, 'chat-' || (i % ${chats}), 0, '${turn}', ${from} + (i / ${chats}) * ${perRecord}, hex(zeroblob(${length / 2})) from n`);
+
+  it('removes turns of many chats at the same time in statements of at most 250 records, and a longer turn alone', async () => {
+    await open();
+    addTurns(60, 40, 'first', 0, 1);
+    addTurns(60, 40, 'second', 100, 1);
+    addTurns(1_200, 1, 'long', 200, 0.1);
+    const removed = await removedByStatement();
+    expect(count('transcript')).toBe(0);
+    expect(removed.filter((records) => records > 250)).toEqual([1_200]);
+    // Four turns of 60 records fit.
+    expect(removed.filter((records) => records === 240)).toHaveLength(20);
+    expect(removed).toHaveLength(21);
+  });
+
+  it('keeps turns that are old in part or may be resumed, and judges each of them once', async () => {
+    await open();
+    addTurns(300, 20, 'resumed', 0, 1);
+    addTurns(300, 20, 'half', 1_800, 1);
+    addTurns(2, 100, 'young', 2_000, 1);
+    addTurns(3, 100, 'old', 1_900, 1);
+    addTurns(1, 1, 'old and alone', 0, 0);
+    database.exec(
+      `insert into inbox (seq, identity, session, incoming, state, received_at, turn) values (1, 'i', '[]', '', 'waiting', 1, 'resumed')`,
+    );
+    const removed = await removedByStatement();
+    expect(count('transcript')).toBe(300 * 20 * 2 + 200);
+    expect(count('transcript', "turn like 'old%'")).toBe(0);
+    expect(removed.reduce((sum, records) => sum + records)).toBe(301);
+    // One turn of 300 records is judged at a time: it has more than fit. Old turns are judged between them.
+    expect(removed.filter((records) => records === 0)).toHaveLength(20 + 20);
+    expect(removed.length).toBeLessThanOrEqual(20 + 20 + 5);
+  });
+
+  it('removes at most 8 MB of messages by one statement, and a larger turn alone', async () => {
+    await open();
+    addTurns(2, 20, 'images', 0, 1, 1_000_000);
+    addTurns(10, 1, 'larger', 100, 1, 1_000_000);
+    expect(await removedByStatement()).toEqual([8, 8, 8, 8, 8, 10]);
+    expect(count('transcript')).toBe(0);
+  });
+
+  it('lets others in while records are looked at of which none is removed', async () => {
+    await open();
+    addTurns(5_000, 1, 'running', 0, 0.1);
+    database.exec(
+      `insert into inbox (seq, identity, session, incoming, state, received_at, turn) values (1, 'i', '[]', '', 'running', 1, 'running')`,
+    );
+    let turns = 0;
+    const pruning = store.conversations.prune(later).then(() => 'over' as const);
+    while ((await Promise.race([pruning, turnOfLoop()])) !== 'over') turns++;
+    expect(turns).toBeGreaterThanOrEqual(5_000 / 500);
+    expect(count('transcript')).toBe(5_000);
+  });
+
   it('removes one large file of the page at a time', async () => {
     await open();
     await store.webLog.createChat({ id: 'c', person: 'p', title: '', startedAt: new Date(1), lastActiveAt: new Date(1) });
@@ -156,12 +244,7 @@ describe('pruning in portions', () => {
         },
       }),
     );
-    const access: Access = {
-      leaseClock: () => 0,
-      read: (work) => work(db),
-      run: (work) => work(db),
-      transaction: (work) => db.transaction().execute(work),
-    };
+    const access = accessTo(db);
     database.exec(`insert into inbox (seq, identity, session, incoming, state, received_at) values (1, 'i', '[]', '', 'done', 1);
       insert into outbox values (1, 'i', '', '', '', null, null, 0, 'sent', 1, 1, 1, 1, null, null, 1);
       insert into set_aside values ('s', 'i', '', '', '', 1, 1);
@@ -199,7 +282,7 @@ describe('pruning in portions', () => {
         .map(({ detail }) => `${detail}: ${text}`),
     );
     // All calls of tools are looked at, in the order in which they are stored.
-    const bad = plans.filter((plan) => /^(SCAN|USE TEMP B-TREE FOR ORDER)/.test(plan) && !plan.startsWith('SCAN web_calls'));
+    const bad = plans.filter((plan) => /^(SCAN (?!\(subquery)|USE TEMP B-TREE FOR ORDER)/.test(plan) && !plan.startsWith('SCAN web_calls'));
     expect(bad).toEqual([]);
   });
 });

@@ -3,11 +3,13 @@ import type { Command } from 'commander';
 import { bindingChanges, forgetSecret, storeSecret } from '../../config/bind-secret.ts';
 import { secretSettings } from '../../config/bound-secrets.ts';
 import type { Changes } from '../../config/edit.ts';
+import { problemsError } from '../../config/explain.ts';
 import { findHome, prepareHome } from '../../config/home.ts';
-import { type ListedSecret, listedSecrets, secretsOverride } from '../../config/listed-secrets.ts';
+import { type ListedSecret, listedSecrets, secretsOverride, unusableSecrets } from '../../config/listed-secrets.ts';
 import { checkConfig, loadConfig } from '../../config/load.ts';
 import { checkSecretName, secretNames } from '../../config/secrets-file.ts';
 import { HermeticError } from '../../core/errors.ts';
+import { objectNameFlaw } from '../../lib/variable-name.ts';
 import { type CliIo, commandOn } from '../io.ts';
 import { jsonText } from '../json.ts';
 import { table } from '../table.ts';
@@ -116,22 +118,32 @@ function bindingFor(io: CliIo, name: string, { host, as: inside, header, ...othe
   return bindingChanges(loadConfig({ environment: io.environment }), name, chosen);
 }
 
+/** Why the change of config.yaml has no effect yet. */
 function tellOfOverride(io: CliIo): void {
+  const [first, ...others] = checkConfig({ environment: io.environment });
+  if (first) {
+    io.stderr.write(`note: the configuration still does not load:\n${problemsError([first, ...others]).message}\n`);
+    return;
+  }
   const note = secretsOverride(loadConfig({ environment: io.environment }));
   if (note !== undefined) io.stderr.write(`note: ${note}\n`);
 }
 
 /** JSON. Of one that is not bound, only the name is known. */
-type Listed = ListedSecret | { name: string; hosts: readonly never[]; variable: null; value: '.env'; problem: null };
+type Listed = ListedSecret | { name: string; hosts: readonly never[]; variable: null; value: '.env' | null; problem: string | null };
 
-/** The secrets of the configuration, then the other names of `.env`. */
+/** The secrets of the configuration, then the other names of `.env`, and those in config.yaml that cannot be used. */
 function listing(io: CliIo, stored: readonly string[]): Listed[] {
   const loaded = checkConfig({ environment: io.environment }).length === 0 ? loadConfig({ environment: io.environment }) : undefined;
   const used = new Set(loaded && secretSettings(loaded.config).map(({ env }) => env));
-  const others = stored.filter((name) => !used.has(name));
+  const unusable = new Set(loaded && unusableSecrets(loaded));
+  const others = new Set([...stored.filter((name) => !used.has(name)), ...unusable]);
   return [
     ...(loaded ? listedSecrets(loaded) : []),
-    ...others.map((name) => ({ name, hosts: [], variable: null, value: '.env', problem: null }) as const),
+    ...[...others].map((name): Listed => {
+      const problem = unusable.has(name) ? `${name} is not used: ${objectNameFlaw}.` : null;
+      return { name, hosts: [], variable: null, value: stored.includes(name) ? '.env' : null, problem };
+    }),
   ];
 }
 

@@ -13,7 +13,7 @@ const patienceMs = 5_000;
 /** Waking the thread that syncs takes longer than writing a record of the audit log, so commits that need no sync do not wake it. */
 const laterMs = 10;
 /** Moving so many takes about as long as removing a portion of rows. */
-const maxFreedPages = 256;
+const maxFreedPages = 128;
 /** As SQLite counts the ways to shrink. */
 const incremental = 2;
 
