@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import type { BoundSecret, Destination } from '../core/egress.ts';
+import type { BoundSecret, Destination, EgressRules } from '../core/egress.ts';
 import { placeholderSign as sign } from '../lib/token-formats.ts';
 
 /** Headers that carry credentials. */
@@ -36,4 +36,9 @@ export function placeholderFor(name: string, valueLength: number, key: string, p
 
 export function isFor({ destinations }: BoundSecret, { host, port }: Destination): boolean {
   return destinations.some((destination) => destination.host === host && destination.port === port);
+}
+
+/** Whether a secret is for it. */
+export function isBound({ vault }: EgressRules, destination: Destination): boolean {
+  return vault?.secrets.some((secret) => isFor(secret, destination)) ?? false;
 }

@@ -1,17 +1,20 @@
-/** A character and the places of its first byte and of the byte after it. */
-export type OnCharacter = (character: number, from: number, to: number) => void;
+import { type Characters, maxEscapeBytes } from './characters.ts';
 
 /** The escapes that are undone, by the byte that they begin with: of JSON and most languages, of URLs, and of HTML. */
 const starts = { json: 0x5c, url: 0x25, html: 0x26 } as const;
-const semicolon = 0x3b;
+const [semicolon, letterU, letterX] = [0x3b, 0x75, 0x78];
 
 export type EscapeFamily = keyof typeof starts;
 /** Stands for every character above it. */
 const lastCharacter = 0xffff;
-/** `&#1114111;` */
-const maxEscapeBytes = 10;
 
 const controls: Readonly<Record<string, number>> = { b: 8, t: 9, n: 10, f: 12, r: 13 };
+const noEscape = 255;
+/** For each byte what it stands for after a backslash. */
+const afterBackslash = Uint8Array.from({ length: 256 }, (_, byte) => {
+  const letter = String.fromCharCode(byte);
+  return controls[letter] ?? (/[A-Za-z0-9\xff]/.test(letter) ? noEscape : byte);
+});
 const entities: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
 
 const notHex = 255;
@@ -32,7 +35,7 @@ const firstStates: Readonly<Record<EscapeFamily, State>> = { json: 'backslash', 
  */
 export class EscapeReader {
   readonly #family: EscapeFamily;
-  readonly #emit: OnCharacter;
+  readonly #start: number;
   #state: State = 'text';
   /** The bytes of an escape that is not whole, and the place of the first one. */
   readonly #bytes = new Uint8Array(maxEscapeBytes);
@@ -41,9 +44,9 @@ export class EscapeReader {
   #code = 0;
   #digitsLeft = 0;
 
-  constructor(family: EscapeFamily, emit: OnCharacter) {
+  constructor(family: EscapeFamily) {
     this.#family = family;
-    this.#emit = emit;
+    this.#start = starts[family];
   }
 
   /** No escape has begun. */
@@ -51,18 +54,22 @@ export class EscapeReader {
     return this.#state === 'text';
   }
 
-  push(byte: number, at: number): void {
-    if (this.#state !== 'text') {
-      if (this.#goOn(byte, at)) return;
-      this.end();
+  /** Adds what the bytes from `begin` to `end` stand for. `from`: the place of the first byte of all. */
+  read(bytes: Buffer, begin: number, end: number, from: number, characters: Characters): void {
+    for (let at = begin; at < end; at++) {
+      const byte = bytes[at] as number;
+      if (this.#state !== 'text') {
+        if (this.#goOn(byte, from + at, characters)) continue;
+        this.end(characters);
+      }
+      if (byte === this.#start) this.#begin(byte, from + at);
+      else characters.add(byte, from + at, from + at + 1);
     }
-    if (byte === starts[this.#family]) this.#begin(byte, at);
-    else this.#emit(byte, at, at + 1);
   }
 
   /** What looked like an escape is none. */
-  end(): void {
-    for (let at = 0; at < this.#length; at++) this.#emit(this.#bytes[at] as number, this.#from + at, this.#from + at + 1);
+  end(characters: Characters): void {
+    for (let at = 0; at < this.#length; at++) characters.add(this.#bytes[at] as number, this.#from + at, this.#from + at + 1);
     this.#reset();
   }
 
@@ -76,42 +83,40 @@ export class EscapeReader {
   }
 
   /** False when the byte does not belong to the escape. */
-  #goOn(byte: number, at: number): boolean {
+  #goOn(byte: number, at: number, characters: Characters): boolean {
     if (this.#length === maxEscapeBytes) return false;
     const digit = hexDigits[byte] as number;
     switch (this.#state) {
       case 'backslash':
-        return this.#afterBackslash(byte, at);
+        return this.#afterBackslash(byte, at, characters);
       case 'hex':
         if (digit === notHex) return false;
         this.#digitsLeft -= 1;
-        return this.#addDigit(byte, 16, digit) && (this.#digitsLeft > 0 || this.#complete(this.#code, at));
+        return this.#addDigit(byte, 16, digit) && (this.#digitsLeft > 0 || this.#complete(this.#code, at, characters));
       case 'decimal':
         if (this.#length === 2 && (byte | 0x20) === 0x78) return this.#keep(byte, 'hex-entity');
-        return digit < 10 ? this.#addDigit(byte, 10, digit) : byte === semicolon && this.#complete(this.#code, at);
+        return digit < 10 ? this.#addDigit(byte, 10, digit) : byte === semicolon && this.#complete(this.#code, at, characters);
       case 'hex-entity':
-        return digit === notHex ? byte === semicolon && this.#complete(this.#code, at) : this.#addDigit(byte, 16, digit);
+        return digit === notHex ? byte === semicolon && this.#complete(this.#code, at, characters) : this.#addDigit(byte, 16, digit);
       default:
-        return this.#inEntity(byte, at);
+        return this.#inEntity(byte, at, characters);
     }
   }
 
-  #afterBackslash(byte: number, at: number): boolean {
-    const letter = String.fromCharCode(byte);
-    if (letter === 'u' || letter === 'x') {
-      this.#digitsLeft = letter === 'u' ? 4 : 2;
+  #afterBackslash(byte: number, at: number, characters: Characters): boolean {
+    if (byte === letterU || byte === letterX) {
+      this.#digitsLeft = byte === letterU ? 4 : 2;
       return this.#keep(byte, 'hex');
     }
-    const control = controls[letter];
-    if (control !== undefined) return this.#complete(control, at);
-    return !/[A-Za-z0-9]/.test(letter) && this.#complete(byte, at);
+    const character = afterBackslash[byte] as number;
+    return character !== noEscape && this.#complete(character, at, characters);
   }
 
-  #inEntity(byte: number, at: number): boolean {
+  #inEntity(byte: number, at: number, characters: Characters): boolean {
     if (this.#length === 1 && byte === 0x23) return this.#keep(byte, 'decimal');
     if (byte === semicolon) {
       const name = String.fromCharCode(...this.#bytes.subarray(1, this.#length));
-      return Object.hasOwn(entities, name) && this.#complete((entities[name] ?? '').charCodeAt(0), at);
+      return Object.hasOwn(entities, name) && this.#complete((entities[name] ?? '').charCodeAt(0), at, characters);
     }
     return byte >= 0x61 && byte <= 0x7a && this.#keep(byte, 'entity');
   }
@@ -128,10 +133,10 @@ export class EscapeReader {
     return true;
   }
 
-  #complete(character: number, at: number): boolean {
+  #complete(character: number, at: number, characters: Characters): boolean {
     const from = this.#from;
     this.#reset();
-    this.#emit(character, from, at + 1);
+    characters.add(character, from, at + 1);
     return true;
   }
 

@@ -96,46 +96,75 @@ function otherCredential({ headers, path: url }: OutgoingRequest, here: readonly
   return parameters.some(([name, value]) => isCredentialName(name) && !isOwn(value)) ? 'the query' : undefined;
 }
 
-/** A path that its host may read as another one. */
+/** A path that its host may read as another one: with steps, with signs that end or divide a path, or with them, a percent sign or a control character escaped. */
 function isAmbiguous(path: string): boolean {
-  return /[#;\\]|(?:^|\/)(?:\.|%2e){1,2}(?:\/|$)/i.test(path);
+  return /[#;\\]|%(?:2f|5c|25|3f|23|3b|7f|[01][\da-f])|(?:^|\/)(?:\.|%2e){1,2}(?:\/|$)/i.test(path);
 }
 
 /** A signature, as that of a signed URL, stands for an account too. */
 const otherCredentialNames = /(?:^|[-_.])(?:sig|signature|jwt|assertion|hmac|bearer|dpop|pat|pwd|pass|sid)(?:$|[-_.\d])/i;
 
+/** Parts of names that say nothing about an account: of pages of results, of columns, of repeated requests, of forms and of sessions of the protocol MCP. */
+const otherNames = [
+  'author(?!iz)',
+  'keyword',
+  '(?:page|next|previous|prev|sync|continuation|start|marker)[-_]?token',
+  '(?:sort|order|group|partition|primary|foreign|surrogate|idempotency)[-_]?key',
+  '(?:max|min|prompt|completion|output|input)[-_](?:\\w+[-_])?tokens',
+  '(?:csrf|xsrf)[-_]?token',
+  'mcp-session-id',
+];
+const otherName = new RegExp(otherNames.join('|'), 'gi');
+
 function isCredentialName(name: string): boolean {
-  return credentialLike.test(name.replaceAll(/author(?!iz)|keyword/gi, '')) || otherCredentialNames.test(name);
+  return credentialLike.test(name.replaceAll(otherName, '')) || otherCredentialNames.test(name);
 }
 
-/** Keys of the handshake of a WebSocket, and those that mark a repeated request, say nothing about an account; its protocols may. */
+/** Of the browser and of the handshake of a WebSocket. Its protocols may carry a token. */
+const handshakeHeader = /^sec-(?:fetch-|ch-|gpc$|websocket-(?!protocol$))/;
+
 function isCredentialHeader(name: string): boolean {
-  return name === 'sec-websocket-protocol' || (isCredentialName(name) && !/^sec-|idempotency-key$/.test(name));
+  return name === 'sec-websocket-protocol' || (isCredentialName(name) && !handshakeHeader.test(name));
 }
 
 /** What looks like a token, and not like the name of a protocol or a person. */
-const tokenLike = /^[\w-]{24,}$/;
+const tokenLike = /^[\w.~+/=-]{24,}$/;
+/** Shorter ones are told from names by letters and digits in one word. */
+const shortToken = /^(?=.*\d)(?=.*[A-Za-z])[\w.~+/=-]{16,}$/;
+/** The user of every token of Google. */
+const publicUser = 'oauth2accesstoken';
 
-/** Every credential in a header: all cookies, those of `Basic`, the word after the scheme, or all of it. */
+/** Words before a credential that are none. */
+const schemes =
+  /^(?:bearer|basic|token|bot|key|apikey|api-key|api-token|oauth|jwt|ssws|splunk|geniekey|deepl-auth-key|klaviyo-api-key|zoho-oauthtoken)\s+(?:token=)?/i;
+
+/** Every credential in a header: all cookies, those of `Basic`, what follows the scheme, or all of it. */
 function credentialsIn(name: string, text: string): string[] {
   if (name === 'cookie') {
     const cookies = text.split(';').filter((cookie) => cookie.trim() !== '');
     return cookies.map((cookie) => cookie.slice(cookie.indexOf('=') + 1).trim());
   }
-  // Some clients put their token into the name of a protocol, after a dot.
-  if (name === 'sec-websocket-protocol')
-    return text
-      .split(/[,.]/)
-      .map((part) => part.trim())
-      .filter((part) => tokenLike.test(part));
-  if (name !== 'authorization') return [text.trim()];
+  if (name === 'sec-websocket-protocol') return protocolTokens(text);
   const inner = basicText(name, text);
-  if (inner === undefined) return [text.trim().replace(/^[A-Za-z][\w-]*\s+/, '')];
+  if (inner === undefined) return [text.trim().replace(schemes, '')];
   const colon = inner.indexOf(':');
   const [user, password] = colon === -1 ? [inner, ''] : [inner.slice(0, colon), inner.slice(colon + 1)];
   // A token may also be the user, with no password or beside one.
   if (password === '') return [user];
-  return tokenLike.test(user) ? [user, password] : [password];
+  const isToken = user !== publicUser && (tokenLike.test(user) || shortToken.test(user));
+  return isToken ? [user, password] : [password];
+}
+
+/** Some clients put their token into the name of a protocol, after a dot, or into the next one. */
+function protocolTokens(text: string): string[] {
+  const protocols = text.split(',').map((protocol) => protocol.trim());
+  return protocols.flatMap((protocol, index) => {
+    const parts = protocol.split('.');
+    const named = parts.findLastIndex(isCredentialName);
+    const next = named === parts.length - 1 ? protocols[index + 1] : parts.at(-1);
+    const tokens = parts.filter((part) => tokenLike.test(part));
+    return named === -1 || next === undefined ? tokens : [...tokens, next];
+  });
 }
 
 /** Names in lower case. */

@@ -33,11 +33,6 @@ export class Interceptor {
     this.#roots = roots;
   }
 
-  /** The secrets that are bound to a destination. */
-  secretsFor({ vault }: EgressRules, destination: Destination): BoundSecret[] {
-    return vault?.secrets.filter((secret) => isFor(secret, destination)) ?? [];
-  }
-
   /** For the requests to one destination. Undefined without secrets. Security: values are put in over verified TLS alone. */
   transitFor({ vault }: EgressRules, destination: Destination, isSecure: boolean): Transit | undefined {
     if (!vault) return undefined;

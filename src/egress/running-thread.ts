@@ -13,6 +13,7 @@ import { settlesWithin, within } from '../lib/deadline.ts';
 import { errorText } from '../lib/error-text.ts';
 import { AllowedList } from './allowed-list.ts';
 import { BlockedList } from './blocked-list.ts';
+import { isBound } from './bound-secret.ts';
 import { ConnectionJournal } from './connection-journal.ts';
 import { FollowedCommands } from './followed-commands.ts';
 import type { DoorFailure, Notice, NumberedRequest, Request } from './messages.ts';
@@ -41,6 +42,7 @@ export class RunningThread {
   readonly ended: Promise<void>;
   readonly #worker: Worker;
   readonly #answerMs: number;
+  #rules: EgressRules;
   readonly #doors = new Map<number, OpeningDoor>();
   readonly #waiting = new Map<number, Waiting>();
   #failure = 'it was stopped';
@@ -49,6 +51,7 @@ export class RunningThread {
 
   constructor(file: URL, rules: EgressRules, answerMs: number) {
     this.#answerMs = answerMs;
+    this.#rules = rules;
     // Security: it needs nothing of the environment, and no option of this program.
     this.#worker = new Worker(file, { workerData: rules, env: {}, execArgv: [], resourceLimits: { maxOldGenerationSizeMb: maxHeapMb } });
     this.#worker.unref();
@@ -72,7 +75,7 @@ export class RunningThread {
       onStarted: () => entrance.onStarted?.(),
       lost: Promise.withResolvers(),
       blocked: new ConnectionJournal(() => new BlockedList()),
-      allowed: new ConnectionJournal(() => new AllowedList()),
+      allowed: new ConnectionJournal(() => new AllowedList((destination) => isBound(this.#rules, destination))),
       commands: new FollowedCommands(() => void this.#ask({ kind: 'look', door: number }).catch(() => undefined)),
     };
     this.#doors.set(number, door);
@@ -110,6 +113,7 @@ export class RunningThread {
   }
 
   apply(rules: EgressRules): void {
+    this.#rules = rules;
     this.#ask({ kind: 'rules', rules }).catch(() => undefined);
   }
 

@@ -6,6 +6,7 @@ import { settlesWithin, within } from '../lib/deadline.ts';
 import { AllowedList } from './allowed-list.ts';
 import type { AskingParts } from './asking.ts';
 import { BlockedList } from './blocked-list.ts';
+import { isBound } from './bound-secret.ts';
 import { ConnectionOwners } from './connection-owner.ts';
 import { proxyPort, restrictedResolver } from './environment.ts';
 import type { EntranceWords, LineNotice, Reply } from './messages.ts';
@@ -63,7 +64,7 @@ export class SandboxDoor {
   readonly #abort = new AbortController();
   readonly #sockets: (Server | DatagramSocket)[] = [];
   readonly #blocked = new BlockedList();
-  readonly #allowed = new AllowedList();
+  readonly #allowed: AllowedList;
   readonly #questions: DoorQuestions;
   readonly #owners: ConnectionOwners;
   /** As /proc names it. */
@@ -73,6 +74,7 @@ export class SandboxDoor {
 
   constructor(parts: DoorParts) {
     this.#parts = parts;
+    this.#allowed = new AllowedList((destination) => isBound(parts.rules(), destination));
     this.#questions = new DoorQuestions(parts.onQuestion);
     this.#owners = new ConnectionOwners(() => this.#namespace);
     this.#session = parts.makeSession({

@@ -1,5 +1,6 @@
-import type { Needle } from './needle-finder.ts';
-import { Readings, type Scrubbed, Spellings } from './readings.ts';
+import type { Scrubbed } from './needle-finder.ts';
+import { Readings } from './readings.ts';
+import { Spellings } from './value-spellings.ts';
 
 /**
  * Takes values out of answers: as they are, in UTF-16, in JSON, URLs and HTML, in hexadecimal and in base64. Best effort: a host that spells a value in
@@ -7,6 +8,8 @@ import { Readings, type Scrubbed, Spellings } from './readings.ts';
  */
 export class Scrubber {
   readonly #spellings: Spellings;
+  /** For whole texts. */
+  #stream: ScrubStream | undefined;
 
   constructor(secrets: readonly Scrubbed[]) {
     this.#spellings = new Spellings(secrets);
@@ -14,7 +17,8 @@ export class Scrubber {
 
   /** Whole texts, such as those of headers. */
   texts(texts: readonly string[]): string[] {
-    const stream = this.begin();
+    this.#stream ??= this.begin();
+    const stream = this.#stream;
     return texts.map((text) => Buffer.concat([stream.push(Buffer.from(text, 'latin1')), stream.end()]).toString('latin1'));
   }
 
@@ -37,8 +41,8 @@ export class ScrubStream {
   #from = 0;
 
   constructor(spellings: Spellings) {
-    this.#heldBytes = Math.max(0, spellings.maxBytes - 1);
-    this.#readings = new Readings(spellings, (needle, from, to) => this.#replace(needle, from, to));
+    this.#heldBytes = spellings.heldBytes;
+    this.#readings = new Readings(spellings, (secret, from, to) => this.#replace(secret, from, to));
   }
 
   push(piece: Buffer): Buffer {
@@ -56,7 +60,7 @@ export class ScrubStream {
 
   /** No more comes. */
   end(): Buffer {
-    this.#readings.end();
+    this.#readings.end(this.#from + this.#held.length);
     const rest = this.cut();
     this.#readings.interrupt(this.#from);
     return rest;
@@ -81,8 +85,10 @@ export class ScrubStream {
     return released;
   }
 
-  #replace({ placeholder }: Needle, from: number, to: number): void {
-    const substitute = to - from === placeholder.length ? placeholder : '*'.repeat(to - from);
+  /** Without a secret by asterisks. */
+  #replace(secret: Scrubbed | undefined, from: number, to: number): void {
+    const length = to - from;
+    const substitute = secret && length === secret.placeholder.length ? secret.placeholder : '*'.repeat(length);
     const passed = Math.max(0, this.#from - from);
     this.#held.write(substitute.slice(passed), from + passed - this.#from, 'latin1');
   }

@@ -1,6 +1,7 @@
 import { isIP, Socket } from 'node:net';
 import type { AllowedConnection, BlockReason, Destination, EgressRules } from '../core/egress.ts';
 import { Asking, type AskingParts, isAskable } from './asking.ts';
+import { isBound } from './bound-secret.ts';
 import { Connection, reset } from './connection.ts';
 import type { Dialer } from './dial.ts';
 import { proxyPort } from './environment.ts';
@@ -266,7 +267,7 @@ export class SessionEgress {
   }
 
   #isIntercepted(destination: Destination): boolean {
-    return this.#interceptor.secretsFor(this.#options.rules(), destination).length > 0;
+    return isBound(this.#options.rules(), destination);
   }
 
   /** Security: a host that has secrets is spoken to in TLS that names it, and by nothing else. */

@@ -6,12 +6,18 @@ import { FrameScrubber } from './frame-scrubber.ts';
 import { headersWithout } from './http-headers.ts';
 import { type Injection, inject, placeholdersIn, refusalFor } from './inject.ts';
 import type { Scrubber } from './scrubber.ts';
+import { ShortTurns } from './short-turns.ts';
 
 /** Headers of a request by which its answer comes in parts, or in a form that cannot be looked into. */
 const partial = ['a-im', 'accept-charset', 'accept-encoding', 'if-range', 'range', 'request-range', 'sec-websocket-extensions'];
 
 /** A silence of the host after which a client gets what was held back. */
 const silenceMs = 50;
+
+/** Security: by length alone, whatever is in them. */
+const sliceBytes = 4_096;
+/** Security: of all answers of the thread, so that what one sandbox reads holds up no other one. */
+const scrubbingTurns = new ShortTurns();
 
 export interface TransitParts {
   /** The secrets that are put into requests. Undefined without TLS: then none is, and placeholders pass. */
@@ -95,11 +101,10 @@ function transformBy(scrubbing: Scrubbing, isBusy = () => false): Transform {
       pieces += 1;
       silence ??= setTimeout(onTime, silenceMs);
       silence.refresh();
-      try {
-        done(null, scrubbing.push(piece));
-      } catch (error) {
-        done(error as Error);
-      }
+      scrubInTurn(piece).then(
+        (clean) => done(null, clean),
+        (error: unknown) => done(error as Error),
+      );
     },
     flush(done) {
       clearTimeout(silence);
@@ -110,6 +115,16 @@ function transformBy(scrubbing: Scrubbing, isBusy = () => false): Transform {
       done(error);
     },
   });
+  /** Neither a silence nor the end comes between its slices: until it is done, it counts as what still waits. */
+  async function scrubInTurn(piece: Buffer): Promise<Buffer> {
+    const clean: Buffer[] = [];
+    for (let at = 0; at < piece.length && !transform.destroyed; at += sliceBytes) {
+      const slice = piece.subarray(at, at + sliceBytes);
+      clean.push(await scrubbingTurns.run(() => (transform.destroyed ? Buffer.alloc(0) : scrubbing.push(slice))));
+    }
+    if (!transform.destroyed) silence?.refresh();
+    return Buffer.concat(clean);
+  }
   // Security: after a long turn of the event loop timers come first, and what the host sent meanwhile only then.
   function onTime(): void {
     const known = pieces;

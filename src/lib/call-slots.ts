@@ -18,6 +18,8 @@ export class CallSlots {
     if (this.#free > 0) this.#free -= 1;
     else await this.#turn(signal);
     try {
+      // It may have been aborted since it got its slot.
+      signal?.throwIfAborted();
       return await work();
     } finally {
       // The next one that waits takes over the slot.

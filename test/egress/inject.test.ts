@@ -102,10 +102,30 @@ describe('inject', () => {
     ['the protocol of a WebSocket', { 'sec-websocket-protocol': `realtime, insecure-api-key.${'a'.repeat(30)}` }, '/'],
     ['a parameter of the path', {}, '/me;jsessionid=attacker'],
     ['a second query', {}, '/?a=1?access_token=attacker'],
+    ['a scheme that is none', { authorization: `attacker-token ${github.placeholder}` }, '/'],
+    ['a protocol after one that names a token', { 'sec-websocket-protocol': `token, short-attacker-key, ${github.placeholder}` }, '/'],
+    ['the last part of a protocol', { 'sec-websocket-protocol': `base64url.bearer.authorization.k8s.io.${'a'.repeat(20)}` }, '/'],
+    ...[
+      'SG.attackerattackerattacker.x',
+      'freshdeskkey12345678',
+      'glpat-abcdefghijklmno.01.abcdefg',
+      'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.sig',
+    ].map((user): [string, Record<string, string>, string] => [
+      `the user ${user} of Basic`,
+      { authorization: basic(`${user}:${github.placeholder}`) },
+      '/',
+    ]),
     ['Basic that cannot be read', { authorization: `Basic ${github.placeholder}:attacker` }, '/'],
-    ...['X-Session-Token', 'X-Access-Token', 'X-GitHub-Token', 'X-Amz-Security-Token', 'Authentication', 'X-Signature'].map(
-      (name): [string, Record<string, string>, string] => [`the header ${name}`, { [name]: 'attacker' }, '/'],
-    ),
+    ...[
+      'X-Session-Token',
+      'X-Access-Token',
+      'X-GitHub-Token',
+      'X-Amz-Security-Token',
+      'Authentication',
+      'X-Signature',
+      'Sec-Token',
+      'Sec-Api-Key',
+    ].map((name): [string, Record<string, string>, string] => [`the header ${name}`, { [name]: 'attacker' }, '/']),
   ])('refuses another credential in %s at a host that is exclusive', (_, headers, path) => {
     const here = [{ ...github, exclusive: true }];
     expect(send(headers, path, here)).toMatchObject({ refused: expect.stringContaining('another credential') });
@@ -125,14 +145,32 @@ describe('inject', () => {
     const headers = { 'sec-websocket-key': 'x', 'idempotency-key': 'x', 'sec-websocket-protocol': 'graphql-transport-ws, mqtt.v1' };
     expect(send(headers, '/commits?author=ada&keyword=x&passenger=1', here)).toMatchObject({ used: [] });
     expect(send({ authorization: basic(`ada@example.com:${github.placeholder}`) }, '/', here)).toMatchObject({ used: ['GITHUB_TOKEN'] });
+    expect(send({ 'mcp-session-id': 'x', 'x-csrf-token': 'x', 'sec-fetch-site': 'none' }, '/', here)).toMatchObject({ used: [] });
+    const query = 'pageToken=x&page_token=x&next_token=x&nextPageToken=x&max_tokens=5&sort_key=x&partition-key=x';
+    expect(send({}, `/?${query}`, here)).toMatchObject({ used: [] });
+  });
+
+  it('takes what stands before a placeholder for its scheme where it is a known one at a host that is exclusive', () => {
+    const here = [{ ...github, headers: ['authorization', 'x-api-key'], exclusive: true }];
+    for (const scheme of ['Bearer', 'token', 'Bot', 'ApiKey', 'GenieKey', 'Token token='])
+      expect(send({ authorization: `${scheme} ${github.placeholder}`.replace('= ', '=') }, '/', here), scheme).toMatchObject({
+        used: ['GITHUB_TOKEN'],
+      });
+    expect(send({ 'x-api-key': `Bearer ${github.placeholder}` }, '/', here)).toMatchObject({ used: ['GITHUB_TOKEN'] });
+    expect(
+      send({ 'sec-websocket-protocol': `realtime, openai-insecure-api-key.${github.placeholder}, openai-beta.realtime-v1` }, '/', here),
+    ).not.toHaveProperty('refused');
+    for (const user of ['x-access-token', 'oauth2accesstoken', '__token__', 'gitlab-ci-token'])
+      expect(send({ authorization: basic(`${user}:${github.placeholder}`) }, '/', here), user).toMatchObject({ used: ['GITHUB_TOKEN'] });
   });
 
   it('refuses a path without the placeholder at a host that is exclusive and has it in the path', () => {
     const here = [{ ...github, exclusive: true, path: true }];
     expect(send({}, '/botATTACKER/sendMessage', here)).toMatchObject({ refused: expect.stringContaining('the path') });
-    for (const path of ['?x=', '#', '/../x/', ';', '/%2e%2E/'])
+    for (const path of ['?x=', '#', '/../x/', ';', '/%2e%2E/', '/x%3f', '/x%23', '%00', '%3B', '%0a', '%7f'])
       expect(send({}, `/botATTACKER/sendMessage${path}${github.placeholder}`, here), path).toHaveProperty('refused');
-    expect(send({}, `/bot${github.placeholder}/../botATTACKER/sendMessage`, here)).toHaveProperty('refused');
+    for (const step of ['/../', '%2f..%2f', '/..%2F', '%5c..%5C', '/%252e%252e/'])
+      expect(send({}, `/bot${github.placeholder}${step}botATTACKER/sendMessage`, here), step).toHaveProperty('refused');
     expect(send({}, `/bot${github.placeholder}/sendMessage`, here)).toMatchObject({ request: { path: `/bot${value}/sendMessage` } });
   });
 });

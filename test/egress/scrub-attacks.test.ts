@@ -55,14 +55,77 @@ it('what a host has sent while the thread was busy is read before its silence co
   expect(received).toBe(`told ${token.placeholder}`);
 });
 
-it('a use of a secret is noted beside very many other destinations', () => {
-  const list = new AllowedList();
+it('a use of a secret, and a connection to a host that has one, are noted beside very many other destinations', () => {
+  const list = new AllowedList(({ host }) => host === 'bound.test');
   const one = { port: 80, count: 1, bytes: 0, rule: '*.test', secrets: [], placeholders: ['TOKEN'] };
   for (let number = 0; number < 500; number++) list.add({ ...one, host: `${number}.test` });
   list.add({ ...one, host: 'api.test', secrets: ['TOKEN'] });
+  list.add({ ...one, host: 'bound.test' });
   const noted = list.take();
   expect(noted.length).toBeLessThan(200);
   expect(noted).toContainEqual(expect.objectContaining({ host: 'api.test', secrets: ['TOKEN'] }));
+  expect(noted).toContainEqual(expect.objectContaining({ host: 'bound.test', secrets: [] }));
+});
+
+const fromHost = (stream: Readable): Readable => transitOf(token).incoming(answerOf(stream), 'GET')?.body ?? new PassThrough();
+const inFrames = (stream: Readable): Readable => stream.pipe(transitOf(token).frames() ?? new PassThrough());
+
+it.each([
+  ['answers', fromHost, (text: string) => Buffer.from(text)],
+  [
+    'the frames of websockets',
+    inFrames,
+    (text: string) => Buffer.from([0x81, 126, text.length >> 8, text.length & 0xff, ...Buffer.from(text)]),
+  ],
+])('beside large pieces of %s, a small one that comes later is done first', async (_, through, wrap) => {
+  const order: string[] = [];
+  const begin = async (name: string, bytes: Buffer): Promise<void> => {
+    await once(through(Readable.from([bytes], { objectMode: false })).resume(), 'end');
+    order.push(name);
+  };
+  const large = Buffer.concat(Array.from({ length: 16 }, () => wrap('\n'.repeat(60_000))));
+  const all = [...Array.from({ length: 8 }, async (__, index) => await begin(`large ${index}`, large)), begin('small', wrap('told'))];
+  await Promise.all(all);
+  expect(order).toHaveLength(9);
+  expect(order[0]).toBe('small');
+});
+
+it('a long piece lets other work of the thread come between, and neither a silence nor the end cuts it', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const text = Buffer.alloc(2_000_000, '\n');
+  text.write(token.value, 1_000_000);
+  const host = new PassThrough({ highWaterMark: text.length });
+  const body = fromHost(host);
+  const pieces: Buffer[] = [];
+  body.on('data', (piece: Buffer) => pieces.push(piece));
+  host.end(text);
+  let rounds = 0;
+  while (!body.readableEnded) {
+    await new Promise((resolve) => setImmediate(resolve));
+    vi.advanceTimersByTime(1_000);
+    rounds += 1;
+  }
+  expect(rounds).toBeGreaterThan(10);
+  // All but what is held back, and the rest.
+  expect(pieces.map(({ length }) => length)).toEqual([text.length - 239, 239]);
+  expect(Buffer.concat(pieces).toString('latin1').replaceAll('\n', '')).toBe(token.placeholder);
+});
+
+it('an answer whose client leaves while a long piece is read is read no further', async () => {
+  const scrubber = new Scrubber([token]);
+  const begun = scrubber.begin();
+  const read = vi.spyOn(begun, 'push');
+  vi.spyOn(scrubber, 'begin').mockReturnValue(begun);
+  const host = new PassThrough({ highWaterMark: 4_000_000 });
+  const body = new Transit({ bound: [], ofHost: [], all: [], scrubber }).incoming(answerOf(host), 'GET')?.body ?? new PassThrough();
+  host.end(Buffer.alloc(4_000_000, '\n'));
+  while (read.mock.calls.length === 0) await new Promise((resolve) => setImmediate(resolve));
+  body.destroy();
+  const count = read.mock.calls.length;
+  for (let round = 0; round < 20; round++) await new Promise((resolve) => setImmediate(resolve));
+  expect(read.mock.calls.length).toBe(count);
+  expect(count * 4_096).toBeLessThan(4_000_000);
 });
 
 it.each([

@@ -61,15 +61,63 @@ function decoded(bytes: Buffer): string {
   ].join('\n');
 }
 
-it.each(['%', '\\', '100%', '&', '&#', '\\u', '\\x', '\\\\'])('a value right after %s is scrubbed', (before) => {
-  for (const value of [
-    '41bcdef0123456789abcdef0123456789abcdef',
-    'nabcdef0123456789-abcdef0123456789',
-    'u0041-0123456789-0123456789-abc',
-  ]) {
-    const scrub = new Scrubber([{ value, placeholder: secret.placeholder }]);
-    expect(textOf(scrub, `x ${before}${value} y`)).not.toContain('0123456789');
+it.each(['%', '\\', '100%', '&', '&#', '\\u', '\\u00', '\\x', '\\x00', '\\\\', '%25', '\\r\\n'])(
+  'a value right after %s is scrubbed, however it is encoded',
+  (before) => {
+    for (const value of [
+      '41bcdef0123456789abcdef0123456789abcdef',
+      'nabcdef0123456789-abcdef0123456789',
+      'u0041-0123456789-0123456789-abc',
+    ]) {
+      const scrub = new Scrubber([{ value, placeholder: secret.placeholder }]);
+      const encodings = [value, Buffer.from(value).toString('hex'), Buffer.from(value).toString('base64'), encodeURIComponent(value)];
+      for (const encoded of encodings) {
+        const out = textOf(scrub, `x ${before}${encoded} y`);
+        expect(decoded(Buffer.from(out)), encoded).not.toContain('0123456789');
+        expect(out).not.toContain(encoded.slice(8, -4));
+      }
+    }
+  },
+);
+
+it('a value that begins with a long run of one letter is scrubbed after more of that letter', () => {
+  const value = `${'0'.repeat(80)}secret0123456789`;
+  const scrub = new Scrubber([{ value, placeholder: secret.placeholder }]);
+  for (const before of [0, 1, 5, 63, 64, 65, 80, 300]) {
+    const text = `x ${'0'.repeat(before)}${value} y`;
+    const whole = textOf(scrub, text);
+    expect(whole).toHaveLength(text.length);
+    expect(whole, `after ${before}`).not.toContain('secret');
+    for (const size of [1, 64, 100]) {
+      const pieces = Array.from({ length: Math.ceil(text.length / size) }, (_, index) =>
+        Buffer.from(text.slice(index * size, (index + 1) * size)),
+      );
+      expect(Buffer.concat(passedAfter(scrub.begin(), pieces)).toString(), `in pieces of ${size}`).not.toContain('secret');
+    }
+    expect(textOf(scrub, `${text}and the rest`).endsWith(' yand the rest')).toBe(true);
   }
+});
+
+it.each([
+  ['of 40 characters', 40, 239],
+  ['of 108 characters', 108, 255],
+  ['of 1,000 characters', 1_000, 999],
+  ['of 8,192 characters', 8_192, 8_191],
+])('with a value %s, as many bytes wait as its length alone says', (_, length, held) => {
+  for (const letters of ['ab0cd1', 'zyxwvu', '~-._']) {
+    const stream = new Scrubber([{ value: Buffer.alloc(length, letters).toString(), placeholder: secret.placeholder }]).begin();
+    expect(stream.push(Buffer.alloc(20_000, '. ')).length).toBe(20_000 - held);
+  }
+});
+
+it('a stream keeps memory for a long value only while it reads a long word', () => {
+  const payload = Buffer.from('x'.repeat(5_800)).toString('base64url');
+  const value = `eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.${payload}.SflKxwRJSMeKKF2QT4fwpMeJf36POk6yJV_adQssw5c`;
+  const scrub = new Scrubber([{ value, placeholder: secret.placeholder }]);
+  const before = process.memoryUsage().arrayBuffers;
+  const streams = Array.from({ length: 200 }, () => scrub.begin());
+  for (const stream of streams) stream.push(Buffer.from('{"a":"short words"}'));
+  expect((process.memoryUsage().arrayBuffers - before) / streams.length).toBeLessThan(64 * 1024);
 });
 
 describe('a value in the middle of a long word', () => {

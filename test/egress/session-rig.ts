@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import type { BlockedConnection, EgressRules, HostRule, Vault } from '../../src/core/egress.ts';
 import { AllowedList } from '../../src/egress/allowed-list.ts';
+import { isBound } from '../../src/egress/bound-secret.ts';
 import { Dialer, type DialerOptions } from '../../src/egress/dial.ts';
 import { Interceptor } from '../../src/egress/interceptor.ts';
 import { parseDenyRule, parseHostRule, parsePrivateRule } from '../../src/egress/rules.ts';
@@ -75,7 +76,7 @@ export interface RigOptions {
 export class SessionRig {
   readonly session: SessionEgress;
   readonly blocked: Omit<BlockedConnection, 'count'>[] = [];
-  readonly allowed = new AllowedList();
+  readonly allowed = new AllowedList((destination) => isBound(this.rules, destination));
   readonly lookups: string[] = [];
   readonly dialer: RigDialer;
   rules: EgressRules;

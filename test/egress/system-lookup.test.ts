@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
+import { namesIn } from '../../src/egress/hosts-file.ts';
 import { Resolver, SessionLookups } from '../../src/egress/resolver.ts';
 import { systemLookup } from '../../src/egress/system-lookup.ts';
 import { until } from '../until.ts';
@@ -142,6 +143,17 @@ describe('the hosts file', () => {
     expect(await found()).toEqual([]);
     writeFileSync(hostsFile, '203.0.113.4 a.test\n');
     expect(await found()).toEqual(['203.0.113.4']);
+  });
+
+  it('is read a few lines at a time, so that a long one does not stop the thread', () => {
+    const lines = Array.from({ length: 10_000 }, (_, number) => `0.0.0.0 ads${number}.example # ${number}`);
+    const steps = namesIn([...lines, `1.2.3.4 ${'x '.repeat(10_000)}`, '203.0.113.1 a.test A.test'].join('\n'));
+    let count = 0;
+    let step = steps.next();
+    for (; !step.done; count++) step = steps.next();
+    expect(count).toBeGreaterThan(30);
+    expect(step.value.size).toBe(10_001);
+    expect(step.value.get('a.test')).toHaveLength(2);
   });
 
   it('of more than 16 MB is left out', async () => {

@@ -41,3 +41,20 @@ it('a call that is aborted while it waits never begins, and the next one takes i
   await expect(slots.run(async () => void begun.push(3), leaving.signal)).rejects.toThrow('gone');
   expect([begun, slots.isFull]).toEqual([[2], false]);
 });
+
+it('a call that is aborted between its turn and its beginning never begins', async () => {
+  for (let moments = 0; moments < 12; moments++) {
+    const slots = new CallSlots(1);
+    const first = Promise.withResolvers<void>();
+    const leaving = new AbortController();
+    const states: boolean[] = [];
+    void slots.run(async () => await first.promise);
+    const second = slots.run(async () => void states.push(leaving.signal.aborted), leaving.signal).catch(() => undefined);
+    first.resolve();
+    for (let moment = 0; moment < moments; moment++) await Promise.resolve();
+    leaving.abort(new Error('gone'));
+    await second;
+    expect(states).not.toContain(true);
+    expect(slots.isFull).toBe(false);
+  }
+});
