@@ -121,8 +121,8 @@ function endOf(child: ChildProcess, networkLost: Promise<string> | undefined): P
 }
 
 export async function listChildProcessSandboxes(backendDirectory: string, endPatienceMs: number): Promise<ListedSandbox[]> {
-  const records = await listDirectories(backendDirectory);
-  return records.map((record) => {
+  const { records, bare } = await listDirectories(backendDirectory);
+  return [...records, ...bare].map((record) => {
     const { run } = pathsIn(record.directory);
     return {
       ...record,

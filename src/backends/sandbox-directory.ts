@@ -1,11 +1,12 @@
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { existsSync, readdirSync, statSync } from 'node:fs';
-import { chmod, link, lstat, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { statSync } from 'node:fs';
+import { chmod, link, lstat, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { SandboxSpec } from '../core/sandbox.ts';
+import * as z from 'zod';
+import type { ListedSandbox, SandboxSpec } from '../core/sandbox.ts';
 import { makeDirectory } from '../lib/make-directory.ts';
 import { started } from '../lib/started.ts';
 
@@ -17,6 +18,8 @@ interface SandboxRecord {
   createdAt: Date;
   directory: string;
 }
+
+const recordSchema = z.object({ session: z.string(), image: z.string().optional(), createdAt: z.iso.datetime() });
 
 /** Host paths of one sandbox. Only `workspace`, `home` and `temporary` are ever visible inside, and `run` and `received` read-only. */
 export function pathsIn(directory: string) {
@@ -34,10 +37,10 @@ export function pathsIn(directory: string) {
   };
 }
 
-/** Makes the directory of a sandbox, or finds it. Returns whether it is new. */
+/** Makes the directory of a sandbox, or finds it. Returns whether it is new, so that it may go when opening fails. */
 export async function makeSandboxDirectory(spec: SandboxSpec): Promise<boolean> {
   const paths = pathsIn(spec.directory);
-  makeDirectory(spec.directory, 0o700);
+  const isMade = makeDirectory(spec.directory, 0o700);
   await chmod(spec.directory, 0o700);
   for (const path of [paths.workspace, paths.home]) {
     await mkdir(path, { recursive: true, mode: 0o700 });
@@ -51,14 +54,15 @@ export async function makeSandboxDirectory(spec: SandboxSpec): Promise<boolean> 
   const known = await readRecord(spec.directory);
   if (known) {
     // A program may have died after it gave a spare to a session.
-    if (known.session === '' && spec.session !== '') await nameSession(spec);
+    if (known !== 'damaged' && known.session === '' && spec.session !== '') await nameSession(spec);
     return false;
   }
+  const isNew = isMade || !(await hasContent(spec.directory));
   const own = await writeRecord(spec, new Date());
   try {
     // Of several who come at once, one is the first.
     await link(own, paths.record);
-    return true;
+    return isNew;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
     throw error;
@@ -67,10 +71,21 @@ export async function makeSandboxDirectory(spec: SandboxSpec): Promise<boolean> 
   }
 }
 
+/** Security: a directory that lost its record may have the files of a session. Doubt counts as content. */
+async function hasContent(directory: string): Promise<boolean> {
+  const { workspace, home } = pathsIn(directory);
+  try {
+    const [own, ...inside] = await Promise.all([directory, workspace, home].map((path) => readdir(path)));
+    return own?.some((name) => name.endsWith('.json')) || inside.some((names) => names.length > 0);
+  } catch {
+    return true;
+  }
+}
+
 /** Records the session of a sandbox that was made as a spare. */
 export async function nameSession(spec: SandboxSpec): Promise<void> {
   const known = await readRecord(spec.directory);
-  if (known) await rename(await writeRecord(spec, known.createdAt), pathsIn(spec.directory).record);
+  if (known && known !== 'damaged') await rename(await writeRecord(spec, known.createdAt), pathsIn(spec.directory).record);
 }
 
 /** To a file of its own, whose path it returns. */
@@ -80,19 +95,29 @@ async function writeRecord({ name, session, image, directory }: SandboxSpec, cre
   return path;
 }
 
-async function readRecord(directory: string): Promise<SandboxRecord | undefined> {
+/** undefined when there is none. Security: any other doubt is a damaged one, because the files of a session would be given up without a record. */
+async function readRecord(directory: string): Promise<SandboxRecord | 'damaged' | undefined> {
   try {
-    const record = JSON.parse(await readFile(pathsIn(directory).record, 'utf8')) as SandboxRecord & { createdAt: string };
-    return { ...record, createdAt: new Date(record.createdAt), directory };
-  } catch {
-    return undefined;
+    const { session, image, createdAt } = recordSchema.parse(JSON.parse(await readFile(pathsIn(directory).record, 'utf8')));
+    return { name: basename(directory), session, image, createdAt: new Date(createdAt), directory };
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'ENOENT' ? undefined : 'damaged';
   }
 }
 
-/** Removes the directory of a sandbox, and its record first: what is left by a program that dies meanwhile has none. */
-export async function removeSandboxDirectory(directory: string): Promise<void> {
-  await rm(pathsIn(directory).record, { force: true });
-  await removeTree(directory);
+const removedMark = '.removed-';
+
+/**
+ * Removes the directory of a sandbox, and renames it first: what is left by a program that dies meanwhile belongs to no session. `remove` gets the
+ * path it has then.
+ */
+export async function removeSandboxDirectory(directory: string, remove = removeTree): Promise<void> {
+  const renamed = `${directory}${removedMark}${randomUUID()}`;
+  const isRenamed = await rename(directory, renamed).then(
+    () => true,
+    () => false,
+  );
+  await remove(isRenamed ? renamed : directory);
 }
 
 export interface ListedDirectory extends SandboxRecord {
@@ -100,23 +125,32 @@ export interface ListedDirectory extends SandboxRecord {
   hasFiles: boolean;
 }
 
-/** Every directory below that of one backend. */
-export async function listDirectories(backendDirectory: string): Promise<ListedDirectory[]> {
-  let names: string[];
-  try {
-    names = readdirSync(backendDirectory);
-  } catch {
-    return [];
-  }
-  const listed = names.map(async (name): Promise<ListedDirectory | undefined> => {
-    const directory = join(backendDirectory, name);
-    const record = await readRecord(directory);
-    if (record) return { ...record, hasFiles: true };
-    const stat = statSync(directory, { throwIfNoEntry: false });
-    const hasFiles = existsSync(pathsIn(directory).record);
-    return stat && { name, session: '', image: undefined, createdAt: stat.mtime, directory, hasFiles };
+/** Every directory below that of one backend: those with a record, and those without. Rejects when it cannot be read. */
+export async function listDirectories(backendDirectory: string): Promise<{ records: ListedDirectory[]; bare: ListedDirectory[] }> {
+  const names = await readdir(backendDirectory).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return [];
+    throw error;
   });
-  return (await Promise.all(listed)).filter((one) => one !== undefined);
+  const all = await Promise.all(names.map((name) => listedDirectory(join(backendDirectory, name))));
+  const listed = all.filter((one) => one !== undefined);
+  return { records: listed.filter(({ hasFiles }) => hasFiles), bare: listed.filter(({ hasFiles }) => !hasFiles) };
+}
+
+async function listedDirectory(directory: string): Promise<ListedDirectory | undefined> {
+  const name = basename(directory);
+  const record = await readRecord(directory);
+  const hasFiles = record !== undefined && !name.includes(removedMark);
+  if (record && record !== 'damaged') return { ...record, hasFiles };
+  const stat = statSync(directory, { throwIfNoEntry: false });
+  return stat && { name, session: '', image: undefined, createdAt: stat.mtime, directory, hasFiles };
+}
+
+/**
+ * A directory without a record, of a backend that has its files elsewhere. Security: removes only the directory. What is elsewhere under the same
+ * name is listed apart, because it may have the files of a session.
+ */
+export function bareSandbox(bare: ListedDirectory, remove: (directory: string) => Promise<void> = removeSandboxDirectory): ListedSandbox {
+  return { ...bare, state: 'stopped', stop: async () => true, destroy: () => remove(bare.directory) };
 }
 
 const maxRemovals = 8;

@@ -108,8 +108,8 @@ export interface ListedSandbox {
   /** Empty where there is none on this machine: it was moved or lost, or a crash left only a container or the like. */
   directory: string;
   /**
-   * False only where the backend knows that nothing in it returns with a session: a crash left it before it had files, or while they were removed.
-   * Doubt counts as true. The ledger has the last word: see `survey` in `src/sandboxes/sweep.ts`.
+   * False only where the backend knows that nothing in it returns with a session, or finds no record of one: a crash left it before it had files, or
+   * while they were removed. Doubt counts as true. The ledger has the last word: see `survey` in `src/sandboxes/sweep.ts`.
    */
   hasFiles: boolean;
   /**
@@ -117,7 +117,10 @@ export interface ListedSandbox {
    * `force` is not given. Resolves with whether it does not run any more.
    */
   stop(force: boolean): Promise<boolean>;
-  /** Removes the sandbox, its processes and its directory. Does nothing when they are gone already. */
+  /**
+   * Removes the sandbox, its processes and its directory; of a directory without a record, only that: what else has its name is listed apart. Does
+   * nothing when they are gone already.
+   */
   destroy(): Promise<void>;
 }
 

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { pathsIn } from '../backends/sandbox-directory.ts';
 import type { Backend, OpenListener, OpenSandbox, SandboxSpec } from '../core/sandbox.ts';
 import type { SandboxLedger } from '../core/store.ts';
+import { isKept } from './kept.ts';
 import { Lease } from './lease.ts';
 import { SandboxWrapper } from './sandbox-wrapper.ts';
 
@@ -40,14 +41,17 @@ export async function openRecorded(options: RecordOptions, listener: OpenListene
     void sandbox?.end(removedReason).catch(() => undefined);
   };
   const begun = options.ledger.then(async (ledger) => {
-    await ledger.begin({ ...beginning, owner, leaseMs });
+    const former = await ledger.find(key);
+    const kept = former && isKept(former) ? former : undefined;
+    // Security: a session that does not open here keeps the place where its files are.
+    await ledger.begin({ ...beginning, directory: kept?.directory ?? directory, owner, leaseMs });
     // From here on: an image may take long to arrive.
     lease.keep(ledger, { shared: !isEphemeral, removed });
-    return ledger;
+    return { ledger, kept };
   });
   begun.catch(() => undefined);
   const release = async (hasFiles: boolean): Promise<void> => {
-    const ledger = await begun;
+    const { ledger } = await begun;
     // An ephemeral one stays this program's own: closed, any sweep could remove it.
     if (hasFiles && isEphemeral) return;
     await lease.giveUp();
@@ -58,7 +62,8 @@ export async function openRecorded(options: RecordOptions, listener: OpenListene
   if (!hasRecord()) await begun;
   try {
     sandbox = await backend.open(spec, listener, signal);
-    const ledger = await begun;
+    const { ledger, kept } = await begun;
+    if (kept && kept.directory !== directory) await ledger.begin({ ...beginning, owner, leaseMs });
     await ledger.opened(key, { specHash: fingerprint, owner, leaseMs });
     note('opened');
     return new SandboxWrapper(sandbox).add({
@@ -73,8 +78,8 @@ export async function openRecorded(options: RecordOptions, listener: OpenListene
     });
   } catch (error) {
     await sandbox?.close();
-    // A sandbox that failed to open has left nothing behind, unless it was there before.
-    await release(hasRecord());
+    // A sandbox that failed to open has left nothing behind, unless it was there before: here, or where the ledger says.
+    await release(hasRecord() || (await begun).kept !== undefined);
     throw error;
   }
 }

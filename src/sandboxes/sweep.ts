@@ -3,6 +3,7 @@ import { basename, dirname } from 'node:path';
 import { HermeticError } from '../core/errors.ts';
 import type { Backend, ListedSandbox } from '../core/sandbox.ts';
 import type { SandboxEntry, SandboxLedger } from '../core/store.ts';
+import { isKept } from './kept.ts';
 import { isHeld } from './lease.ts';
 
 interface Found {
@@ -59,8 +60,8 @@ export async function survey({ backends, ledger, ...limits }: SweepOptions): Pro
     for (const listed of all) {
       const { name, session, directory } = listed;
       const key = { backend: backend.kind, name };
-      const hasOther = all.some((one) => one !== listed && one.name === name && one.directory !== '');
-      const verdict = judge(listed, entries.get(name), hasOther, limits);
+      const others = all.filter((one) => one !== listed && one.name === name);
+      const verdict = judge(listed, others, entries.get(name), limits);
       if (!verdict.isLeftover) {
         found.kept.push({ ...key, session, directory, why: verdict.why });
         continue;
@@ -68,11 +69,10 @@ export async function survey({ backends, ledger, ...limits }: SweepOptions): Pro
       const destroy = async (): Promise<boolean> => {
         // Removing the ones before it may have taken a while: it may be in use by now.
         const entry = await ledger.find(key);
-        if (!judge(listed, entry, hasOther, limits).isLeftover) return false;
+        if (!judge(listed, others, entry, limits).isLeftover) return false;
         if (!(await destroyed(listed))) return false;
-        // What a crash left beside the sandbox of a session has its name, and no files.
-        const isBeside = !listed.hasFiles && hasOther;
-        if (!isBeside) await ledger.forget(key);
+        // Of several parts each is judged by the entry, which goes when none is left.
+        if (others.length === 0) await ledger.forget(key);
         return true;
       };
       found.leftovers.push({ ...key, session, directory, why: verdict.why, destroy });
@@ -81,13 +81,15 @@ export async function survey({ backends, ledger, ...limits }: SweepOptions): Pro
   return found;
 }
 
-/** `hasOther`: a directory of the same sandbox is listed too. */
-function judge(listed: ListedSandbox, entry: SandboxEntry | undefined, hasOther: boolean, limits: Limits): Verdict {
+/** `others` are listed under the same name. */
+function judge(listed: ListedSandbox, others: readonly ListedSandbox[], entry: SandboxEntry | undefined, limits: Limits): Verdict {
   const { unusedSince, removesUnknown = false } = limits;
   if (entry && isHeld(entry)) return { isLeftover: false, why: 'is in use' };
-  const isElsewhere = listed.directory === '' && !hasOther;
-  // Security: what the ledger gives to a session is kept whatever a backend says of its files: it may not see them from here.
-  const isEmpty = !listed.hasFiles && !(entry && isKept(entry) && isElsewhere);
+  const isElsewhere = [listed, ...others].every(({ directory }) => directory === '');
+  // Beside a directory with a record a backend knows what has no files.
+  const isBeside = others.some(({ directory, hasFiles }) => directory !== '' && hasFiles);
+  // Security: what the ledger gives to a session is kept whatever else a backend says of its files: it may not see them from here, or a record was lost.
+  const isEmpty = !listed.hasFiles && !(entry && isKept(entry) && !isBeside);
   if (isEmpty || entry?.session.length === 0) return { isLeftover: true, why: 'belongs to no session' };
   if (entry && !entry.persistent) return { isLeftover: true, why: 'was to be gone when it closed' };
   const isStopped = listed.state === 'stopped';
@@ -145,9 +147,4 @@ function isRemoved(directory: string): boolean {
   } catch {
     return false;
   }
-}
-
-/** Whether a session has files there that return with it. */
-function isKept({ session, persistent }: SandboxEntry): boolean {
-  return session.length > 0 && persistent;
 }

@@ -7,6 +7,25 @@ import { startRelay } from '../relay.ts';
 import { until } from '../until.ts';
 import { Hermetic } from './hermetic.ts';
 
+await describeBackend('bubblewrap', () => {
+  const hermetic = new Hermetic({ TERMINAL_ENV: 'bubblewrap' });
+  afterAll(() => removeTree(hermetic.home));
+
+  it('names a session whose directories were all removed, and forgets it when a person destroys it', async () => {
+    await hermetic.run(['run', '--', 'true']);
+    const place = join(hermetic.home, '.hermetic', 'sandboxes');
+    await removeTree(place);
+    expect((await hermetic.run(['status'])).stdout).toMatch(/nothing of it is left: .* or give it up with `hermetic sandbox destroy`/);
+    expect((await hermetic.run(['sandbox', 'list'])).stdout).toMatch(/cli default +bubblewrap +missing/);
+    const destroyed = await hermetic.run(['sandbox', 'destroy', 'cli default']);
+    expect(destroyed.stdout).toBe(
+      `The bubblewrap sandbox of cli default was forgotten. Nothing in ${join(place, 'bubblewrap')}/${destroyed.stdout.split('/').at(-1)}`,
+    );
+    expect((await hermetic.run(['sandbox', 'list'])).stdout).toBe('There are no sandboxes.\n');
+    expect((await hermetic.run(['status'])).stdout).not.toContain('WARNING');
+  });
+});
+
 const relay = await startRelay('/var/run/docker.sock');
 afterAll(() => relay.close());
 

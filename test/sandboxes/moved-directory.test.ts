@@ -1,12 +1,14 @@
+import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { CloudBackend } from '../../src/backends/cloud/backend.ts';
-import { removeTree } from '../../src/backends/sandbox-directory.ts';
+import { pathsIn, removeTree } from '../../src/backends/sandbox-directory.ts';
 import type { Backend, OpenSandbox, SandboxSpec } from '../../src/core/sandbox.ts';
 import type { Store } from '../../src/core/store.ts';
+import { missingDirectories } from '../../src/sandboxes/missing-directories.ts';
 import { openRecorded } from '../../src/sandboxes/record.ts';
 import { sweep } from '../../src/sandboxes/sweep.ts';
 import { openStore } from '../../src/stores/index.ts';
@@ -16,6 +18,7 @@ import { FakeProvider } from '../fakes/cloud/provider.ts';
 import { FakeCluster } from '../fakes/kubernetes/cluster.ts';
 import { startRelay } from '../relay.ts';
 import { specWith } from '../sandbox-spec.ts';
+import { startSshd } from '../sshd.ts';
 
 /** One installation whose sandboxes were in one directory and are in another one now. */
 interface Moved {
@@ -25,11 +28,15 @@ interface Moved {
   spec: Partial<SandboxSpec>;
   /** Everything that a session could miss, by name. */
   things(): Promise<string[]>;
+  /** Of those, what has its files. Default: all. */
+  files?(): Promise<string[]>;
+  /** Each directory has a sandbox of its own at a provider, and so files of its own. */
+  hasOwnFiles?: boolean;
 }
 
 const quiet = { notice: () => undefined, progress: () => undefined };
 
-function movedTests({ kind, spec: wishes, things, ...variant }: Moved): void {
+function movedTests({ kind, spec: wishes, things, files = things, hasOwnFiles = false, ...variant }: Moved): void {
   const home = mkdtempSync(join(tmpdir(), 'hermetic-moved-'));
   const [before, after] = [join(home, 'before'), join(home, 'after')];
   const [former, backend] = [variant.in(before), variant.in(after)];
@@ -40,9 +47,9 @@ function movedTests({ kind, spec: wishes, things, ...variant }: Moved): void {
   };
   const specIn = (place: string, name = `test-${randomBytes(6).toString('hex')}`) =>
     specWith({ ...wishes, name, directory: join(place, kind, name), network: undefined });
-  const open = (on: Backend, spec: SandboxSpec, isEphemeral = false): Promise<OpenSandbox> => {
+  const open = (on: Backend, spec: SandboxSpec, isEphemeral = false, signal?: AbortSignal): Promise<OpenSandbox> => {
     const record = { spec, isEphemeral, parts: ['test', spec.name], fingerprint: 'any', note: () => undefined };
-    return openRecorded({ ...record, backend: on, ledger: ledger() }, quiet);
+    return openRecorded({ ...record, backend: on, ledger: ledger() }, quiet, signal);
   };
   /** The session of a person who was here before the directory moved. */
   const sleepingSession = async (): Promise<SandboxSpec> => {
@@ -53,6 +60,12 @@ function movedTests({ kind, spec: wishes, things, ...variant }: Moved): void {
     return spec;
   };
   const sweepHere = async (more: object = {}) => await sweep({ backends: [backend], ledger: await ledger(), ...more });
+  /** Neither the backend nor a sweep removes anything of them in either place. */
+  const expectAllThere = async (there: string[]): Promise<void> => {
+    for (const one of [former, backend]) expect(await sweep({ backends: [one], ledger: await ledger() })).toEqual([]);
+    expect(await files()).toEqual(expect.arrayContaining(there));
+  };
+  const contentOf = async (sandbox: OpenSandbox) => (await sandbox.readFile('file')).toString();
   const entryOf = async ({ name }: SandboxSpec) => (await ledger()).find({ backend: kind, name });
 
   afterAll(async () => {
@@ -104,6 +117,84 @@ function movedTests({ kind, spec: wishes, things, ...variant }: Moved): void {
     await removeTree(spec.directory);
   });
 
+  it('keeps everything when the session opens in the new place, and when the directory is set back after that', async () => {
+    const spec = await sleepingSession();
+    const moved = specIn(after, spec.name);
+    const there = await files();
+    const sandbox = await open(backend, moved);
+    await sandbox.writeFile('file', 'meanwhile');
+    await sandbox.stop();
+    expect(await entryOf(spec)).toMatchObject({ state: 'closed', directory: moved.directory });
+    const meanwhile = await files();
+    expect(meanwhile).toEqual(expect.arrayContaining(there));
+    await expectAllThere(meanwhile);
+    const back = await open(former, spec);
+    expect(await contentOf(back)).toBe(hasOwnFiles ? 'precious' : 'meanwhile');
+    await back.stop();
+    await expectAllThere(meanwhile);
+    const again = await open(backend, moved);
+    expect(await contentOf(again)).toBe('meanwhile');
+    await again.destroy();
+    expect(await things()).toEqual([]);
+    await removeTree(spec.directory);
+  });
+
+  it.each([
+    ['fails', { env: { PATH: '/nowhere' } }, undefined],
+    ['is stopped', {}, AbortSignal.abort(new Error('a person stopped it'))],
+  ])('keeps everything when opening the session in the new place %s, and warns on', async (_, breaks, signal) => {
+    const spec = await sleepingSession();
+    const moved = specIn(after, spec.name);
+    const there = await files();
+    await expect(open(backend, { ...moved, ...breaks }, false, signal)).rejects.toThrow();
+    expect(await entryOf(spec)).toMatchObject({ state: 'closed', directory: spec.directory });
+    expect(existsSync(moved.directory)).toBe(false);
+    expect(await missingDirectories(await ledger(), after)).toMatchObject([expect.stringContaining(`in ${before}, and`)]);
+    expect(await files()).toEqual(there);
+    await expectAllThere(there);
+    const back = await open(former, spec);
+    expect(await contentOf(back)).toBe('precious');
+    await back.destroy();
+    expect(await things()).toEqual([]);
+  });
+
+  it('keeps everything of a session that has a directory without a record in the new place, and lost its record in the former', async () => {
+    const spec = await sleepingSession();
+    const there = await files();
+    mkdirSync(specIn(after, spec.name).directory, { recursive: true });
+    await expectAllThere(there);
+    rmSync(pathsIn(spec.directory).record);
+    await expectAllThere(there);
+    const again = await open(former, spec);
+    if (!hasOwnFiles) expect(await contentOf(again)).toBe('precious');
+    await again.destroy();
+    await sweepHere();
+    expect([await things(), existsSync(specIn(after, spec.name).directory)]).toEqual([[], false]);
+  });
+
+  it('removes a directory without a record alone where the session is not known either', async () => {
+    const spec = await sleepingSession();
+    const there = await files();
+    const { directory } = specIn(after, spec.name);
+    mkdirSync(directory, { recursive: true });
+    await (await ledger()).forget({ backend: kind, name: spec.name });
+    expect((await sweepHere()).map((one) => one.directory)).toEqual([directory]);
+    expect([existsSync(directory), await files()]).toEqual([false, there]);
+    mkdirSync(directory, { recursive: true });
+    await sweepHere({ removesUnknown: true });
+    expect([existsSync(directory), await things()]).toEqual([false, []]);
+    await removeTree(spec.directory);
+  });
+
+  it('removes an ephemeral sandbox whose record was lost with all that it left', async () => {
+    const spec = specIn(after);
+    await (await open(backend, spec, true)).stop();
+    rmSync(pathsIn(spec.directory).record);
+    await (await ledger()).closed({ backend: kind, name: spec.name }, new Date());
+    await sweepHere();
+    expect([existsSync(spec.directory), await entryOf(spec), await things()]).toEqual([false, undefined, []]);
+  });
+
   it('removes what an ephemeral sandbox left elsewhere', async () => {
     const spec = { ...specIn(before), idleSeconds: 5 };
     const sandbox = await open(former, spec, true);
@@ -126,20 +217,35 @@ await describeBackend(
   'docker',
   (engine: TestEngine) => {
     const { context } = engine;
+    const labels = { 'hermetic.installation': context.installation };
     movedTests({
       kind: 'docker',
       in: (sandboxesDirectory) => backendOf('docker', { ...context, sandboxesDirectory }),
       spec: { image: context.docker.image },
       things: () =>
         engine.withEngine(async (found) => {
-          const filters = encodeURIComponent(JSON.stringify({ label: [`hermetic.installation=${context.installation}`] }));
-          const { Volumes } = await found.request<{ Volumes: { Name: string }[] | null }>('GET', `/volumes?filters=${filters}`);
-          const containers = await found.list({ 'hermetic.installation': context.installation });
-          return [...(Volumes ?? []).map(({ Name }) => Name), ...containers.map(({ id }) => id)].sort();
+          const [volumes, containers] = await Promise.all([found.volumes(labels), found.list(labels)]);
+          return [...volumes.map(({ name }) => name), ...containers.map(({ id }) => id)].sort();
         }),
+      files: () => engine.withEngine(async (found) => (await found.volumes(labels)).map(({ name }) => name).sort()),
     });
   },
   { title: 'docker by a port', docker: { docker_host: relay.host } },
+);
+
+const sshd = await startSshd();
+afterAll(() => sshd.remove());
+
+await describeBackend(
+  'ssh',
+  ({ context }) =>
+    movedTests({
+      kind: 'ssh',
+      in: (sandboxesDirectory) => backendOf('ssh', { ...context, sandboxesDirectory }),
+      spec: {},
+      things: async () => execFileSync('find', [sshd.home, '-name', 'workspace'], { encoding: 'utf8' }).split('\n').filter(Boolean).sort(),
+    }),
+  { title: 'a directory on a machine that is reached by ssh', options: sshd.options },
 );
 
 const isRoot = process.getuid?.() === 0;
@@ -182,5 +288,6 @@ describe.runIf(isRoot)('a sandbox of a provider', () => {
       ),
     spec: { image: 'any' },
     things: async () => [...provider.entries.keys()].sort(),
+    hasOwnFiles: true,
   });
 });

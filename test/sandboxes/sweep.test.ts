@@ -1,11 +1,12 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
-import { removeTree } from '../../src/backends/sandbox-directory.ts';
+import { pathsIn, removeSandboxDirectory, removeTree } from '../../src/backends/sandbox-directory.ts';
 import { createApp } from '../../src/index.ts';
 import { processName } from '../../src/lib/process-name.ts';
+import { missingDirectories } from '../../src/sandboxes/missing-directories.ts';
 import { openSandbox } from '../../src/sandboxes/open.ts';
 import { cliSession } from '../../src/sandboxes/request.ts';
 import { survey, sweep } from '../../src/sandboxes/sweep.ts';
@@ -62,6 +63,98 @@ await describeBackend('bubblewrap', () => {
     const { sandbox: again } = await open('damaged');
     expect(await again.readFile('/workspace/file')).toEqual(Buffer.from('content'));
     await again.destroy();
+  });
+
+  it.each([
+    '{}',
+    'null',
+    '[]',
+    '"x"',
+    '{"name":"other","session":"s","createdAt":"long ago"}',
+    '{"name":"other","createdAt":"2026-01-01T00:00:00.000Z"}',
+  ])('keeps the files of a session whose record says %s, also when a person prunes what is not known', async (content) => {
+    const { sandboxes } = await app.store();
+    const { sandbox, spec } = await open('damaged in another way');
+    await sandbox.writeFile('/workspace/file', 'content');
+    await sandbox.close();
+    writeFileSync(pathsIn(spec.directory).record, content);
+    expect(await sweep({ ...(await options()), removesUnknown: true })).toEqual([]);
+    const { sandbox: again } = await open('damaged in another way');
+    expect(await again.readFile('/workspace/file')).toEqual(Buffer.from('content'));
+    await again.close();
+    const key = { backend: 'bubblewrap', name: spec.name };
+    await sandboxes.forget(key);
+    expect(await sweep(await options())).toEqual([]);
+    expect((await sweep({ ...(await options()), removesUnknown: true })).map(({ name }) => name)).toEqual([spec.name]);
+    expect(existsSync(spec.directory)).toBe(false);
+  });
+
+  it('keeps the files of a session under the name of their directory, whatever name the record says', async () => {
+    const { sandbox, spec } = await open('named');
+    await sandbox.close();
+    const { record } = pathsIn(spec.directory);
+    writeFileSync(record, readFileSync(record, 'utf8').replace(spec.name, 'other'));
+    expect(await sweep({ ...(await options()), removesUnknown: true })).toEqual([]);
+    await (await open('named')).sandbox.destroy();
+  });
+
+  it('keeps the files of a session whose record was lost, and of no known session where the record cannot be read', async () => {
+    const { sandboxes } = await app.store();
+    const { sandbox, spec } = await open('lost record');
+    await sandbox.writeFile('/workspace/file', 'content');
+    await sandbox.close();
+    const { record } = pathsIn(spec.directory);
+    rmSync(record);
+    expect(await sweep({ ...(await options()), removesUnknown: true })).toEqual([]);
+    const stopped = AbortSignal.abort(new Error('a person stopped it'));
+    await expect(app.openSandbox({ ...cliSession('lost record'), backend: 'bubblewrap' }, quiet, stopped)).rejects.toThrow();
+    const { sandbox: again } = await open('lost record');
+    expect(await again.readFile('/workspace/file')).toEqual(Buffer.from('content'));
+    await again.close();
+    rmSync(record);
+    symlinkSync(record, record);
+    await sandboxes.forget({ backend: 'bubblewrap', name: spec.name });
+    expect(await sweep(await options())).toEqual([]);
+    expect(existsSync(join(spec.directory, 'workspace', 'file'))).toBe(true);
+    await sweep({ ...(await options()), removesUnknown: true });
+    expect(existsSync(spec.directory)).toBe(false);
+  });
+
+  it('sweeps what is left of a sandbox whose program died while it removed the directory, and forgets its entry', async () => {
+    const { sandboxes } = await app.store();
+    const { sandbox, spec } = await open('half removed');
+    await sandbox.close();
+    // It dies as soon as it begins to remove files.
+    await expect(removeSandboxDirectory(spec.directory, () => Promise.reject(new Error('it died')))).rejects.toThrow('it died');
+    expect(readdirSync(place).filter((name) => name.startsWith(spec.name))).toHaveLength(1);
+    expect((await sweep(await options())).map(({ why }) => why)).toEqual(['belongs to no session']);
+    expect(readdirSync(place).filter((name) => name.startsWith(spec.name))).toEqual([]);
+    expect(await sandboxes.find({ backend: 'bubblewrap', name: spec.name })).toBeUndefined();
+  });
+
+  it('sweeps a directory that the first opening of a session left without a record, and forgets an opening that made nothing', async () => {
+    const { sandboxes } = await app.store();
+    const begin = async (name: string) => {
+      const owner = processName(spawnSync(process.execPath, ['-e', '']).pid);
+      const directory = join(place, name);
+      const entry = { backend: 'bubblewrap', name, directory, session: ['cli', name], image: undefined, specHash: '', persistent: true };
+      await sandboxes.begin({ ...entry, createdAt: new Date(), owner, leaseMs: 60_000 });
+      return directory;
+    };
+    const warnings = async () => {
+      renameSync(place, `${place}-unmounted`);
+      const found = await missingDirectories(sandboxes, dirname(place));
+      renameSync(`${place}-unmounted`, place);
+      return found;
+    };
+    const before = await warnings();
+    const [half] = [await begin('begun-and-made'), await begin('begun-only')];
+    mkdirSync(join(half, 'workspace'), { recursive: true });
+    expect(await warnings()).toEqual(before);
+    const begun = async () => (await sandboxes.list()).filter(({ name }) => name.startsWith('begun')).length;
+    expect(await begun()).toBe(2);
+    await sweep(await options());
+    expect([existsSync(half), await begun()]).toEqual([false, 0]);
   });
 
   it('forgets the entry of a session whose directory is gone, and keeps all when the directory above is gone too', async () => {

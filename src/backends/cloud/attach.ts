@@ -11,7 +11,7 @@ import type { Attach, AttachedCommand } from '../../shell/streams/attached-comma
 import { attachByStreams, type RemotePlace } from '../../shell/streams/stream-spawner.ts';
 import { pathsIn } from '../sandbox-directory.ts';
 import type { CloudProvider } from './provider.ts';
-import { readRecord, writeRecord } from './record.ts';
+import { giveUp, readRecord, writeRecord } from './record.ts';
 import { watchSandbox } from './watch.ts';
 
 export interface RunningSandbox {
@@ -140,7 +140,10 @@ export async function stopAndRecord(provider: CloudProvider, directory: string, 
   if (record?.reference !== reference || (await provider.state(reference)) !== 'running') return;
   const { checkpoints } = provider;
   const stopped = checkpoints ? await checkpoints.save(reference) : await provider.stop(reference);
-  if (stopped !== reference) writeRecord(directory, { ...record, reference: stopped, checkpoint: undefined });
+  if (stopped !== reference) {
+    writeRecord(directory, { ...record, reference: stopped, checkpoint: undefined });
+    giveUp(directory, reference);
+  }
   // Not before it is written down where the files are: a program that dies here leaves one that is listed as left behind.
   if (checkpoints) await provider.remove(reference);
   if (record.checkpoint && stopped !== reference) await checkpoints?.remove(record.checkpoint.reference);

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -22,7 +23,7 @@ import { hasLeftProcesses } from '../../shell/streams/left-processes.ts';
 import { cannotRestrict } from '../cannot-restrict.ts';
 import type { BackendContext } from '../context.ts';
 import { diskUseOf } from '../disk-use.ts';
-import { listDirectories, makeSandboxDirectory, pathsIn, removeSandboxDirectory, removeTree } from '../sandbox-directory.ts';
+import { bareSandbox, listDirectories, makeSandboxDirectory, pathsIn, removeSandboxDirectory, removeTree } from '../sandbox-directory.ts';
 import { unenforcedLimits } from '../unenforced-limits.ts';
 import { workdirInside } from '../workdir.ts';
 import { attachToCloud, stopAndRecord, stopUnused } from './attach.ts';
@@ -30,7 +31,7 @@ import { checkCloud, longestCheckMs } from './check.ts';
 import { copyFiles } from './copy-files.ts';
 import { labelNames, labelsOf } from './labels.ts';
 import type { CloudListing, CloudProgress, CloudProvider, CloudWish } from './provider.ts';
-import { type CloudRecord, readRecord, writeRecord } from './record.ts';
+import { type CloudRecord, giveUp, readGivenUp, readRecord, takeBack, writeRecord } from './record.ts';
 
 export interface CloudOptions {
   kind: string;
@@ -46,9 +47,6 @@ export interface CloudOptions {
   installing: string;
   honours: Pick<Traits['honours'], 'image' | 'network-none'>;
 }
-
-/** Some providers tell times in whole seconds. */
-const clockMs = 1_000;
 
 const notOurs = 'the network is that of the provider, where no rule of ours is asked';
 
@@ -172,9 +170,11 @@ export class CloudBackend implements Backend {
   async #launch(wish: CloudWish, hash: string, how: CloudProgress): Promise<OpenSandbox> {
     const { directory } = wish.spec;
     const owner = await this.#provider.owner();
-    const reference = await this.#provider.create(wish, how);
+    const { marked, taken } = attempted(wish);
+    const reference = await this.#provider.create(marked, how);
     try {
       writeRecord(directory, { reference, hash, owner });
+      taken();
       return await this.#attach(reference, wish.spec, true, how.signal);
     } catch (error) {
       await this.#provider.remove(reference);
@@ -187,11 +187,14 @@ export class CloudBackend implements Backend {
     const { directory } = wish.spec;
     const record = readRecord(directory);
     if (!record) throw new HermeticError('sandbox/lost', 'The sandbox of this session was removed meanwhile.');
-    const reference = await this.#provider.resume(record.reference, wish, how);
-    if (reference === record.reference) return reference;
-    // Where a stopped one is a saved one, it stays until the next is saved.
-    const checkpoint = this.#provider.checkpoints && { reference: record.reference, savedAt: new Date().toISOString() };
-    writeRecord(directory, { ...record, reference, checkpoint });
+    const { marked, taken } = attempted(wish);
+    const reference = await this.#provider.resume(record.reference, marked, how);
+    if (reference !== record.reference) {
+      // Where a stopped one is a saved one, it stays until the next is saved.
+      const checkpoint = this.#provider.checkpoints && { reference: record.reference, savedAt: new Date().toISOString() };
+      writeRecord(directory, { ...record, reference, checkpoint });
+    }
+    taken();
     return reference;
   }
 
@@ -218,7 +221,8 @@ export class CloudBackend implements Backend {
     const former = isRunning ? record.reference : await this.#resume(wish, how);
     const checkpoint = readRecord(spec.directory)?.checkpoint;
     const { owner } = record;
-    const reference = await this.#provider.create(wish, how);
+    const { marked, taken } = attempted(wish);
+    const reference = await this.#provider.create(marked, how);
     try {
       how.progress('Copying the files of the session');
       await copyFiles(this.#provider.attach(former), this.#provider.attach(reference), [home, workspace], how.signal);
@@ -227,6 +231,8 @@ export class CloudBackend implements Backend {
       await this.#provider.remove(reference);
       throw error;
     }
+    taken();
+    giveUp(spec.directory, former);
     // A sandbox that cannot be removed now is listed as left behind, and a checkpoint has an end of its own.
     await this.#remove({ reference: former, checkpoint }).catch(() => undefined);
     return await this.#attach(reference, spec, true, how.signal);
@@ -274,7 +280,8 @@ export class CloudBackend implements Backend {
   async list(): Promise<ListedSandbox[]> {
     const directory = join(this.#context.sandboxesDirectory, this.kind);
     if (!existsSync(directory)) return [];
-    const records = (await listDirectories(directory)).map((listed) => ({ listed, record: recordIn(listed.directory) }));
+    const { records: directories, bare } = await listDirectories(directory);
+    const records = directories.map((listed) => ({ listed, record: recordIn(listed.directory) }));
     // Of a provider that does not answer, or has not been configured yet, no more is known than the records.
     const there = await this.#provider.list({ [labelNames.installation]: this.#context.installation }).catch(() => []);
     const kept = records.map(({ listed, record }): ListedSandbox => {
@@ -293,16 +300,18 @@ export class CloudBackend implements Backend {
         record === 'damaged' ? labels[labelNames.name] === listed.name : record?.reference === reference,
       );
     const orphans = there.filter((one) => !isKnown(one) && !isRunningProbe(one));
-    return [...kept, ...orphans.map((one) => this.#orphan(one, kept))];
+    // Directories go before the sandboxes that they may speak of.
+    return [...kept, ...bare.map((one) => bareSandbox(one)), ...orphans.map((one) => this.#orphan(one, kept))];
   }
 
   /** The sandbox of a program that died before it wrote the record, or of a record that is not here. */
   #orphan({ reference, labels, state, createdAt }: CloudListing, kept: readonly ListedSandbox[]): ListedSandbox {
     // Security: the provider says it, and it becomes part of a path.
     const name = /^[a-z0-9-]{1,40}$/.exec(labels[labelNames.name] ?? '')?.[0];
-    const directoryMadeAt = kept.find((one) => one.name === name)?.createdAt.getTime() ?? Number.POSITIVE_INFINITY;
-    // One that is younger than the directory was given up before the directory's record named it, or after it named another one.
-    const hasFiles = labels[labelNames.probe] === undefined && createdAt.getTime() + clockMs < directoryMadeAt;
+    const own = kept.find((one) => one.name === name);
+    const givenUp = own ? readGivenUp(own.directory) : [];
+    const isGivenUp = givenUp.includes(reference) || givenUp.includes(labels[labelNames.attempt] ?? '');
+    const hasFiles = labels[labelNames.probe] === undefined && !isGivenUp;
     const remove = async (): Promise<boolean> => {
       if (name === undefined) return await this.#removeUnrecorded(reference, '');
       const directory = join(this.#context.sandboxesDirectory, this.kind, name);
@@ -335,6 +344,13 @@ export class CloudBackend implements Backend {
     await this.#provider.remove(reference);
     return true;
   }
+}
+
+/** A wish whose sandbox counts as given up until it is `taken`, which is when the record names it. */
+function attempted({ spec, labels }: CloudWish): { marked: CloudWish; taken(): void } {
+  const mark = randomBytes(8).toString('hex');
+  giveUp(spec.directory, mark);
+  return { marked: { spec, labels: { ...labels, [labelNames.attempt]: mark } }, taken: () => takeBack(spec.directory, mark) };
 }
 
 /** Under the lock of a session, if it has a directory. */

@@ -3,6 +3,9 @@ import { join } from 'node:path';
 import { HermeticError } from '../../core/errors.ts';
 import { replaceFile } from '../../lib/replace-file.ts';
 
+/** More than can be left at once. */
+const maxMarks = 100;
+
 /** What is known here of a sandbox at a provider. */
 export interface CloudRecord {
   reference: string;
@@ -33,6 +36,39 @@ export function writeRecord(directory: string, record: CloudRecord): void {
   replaceFile(pathIn(directory), { mode: 0o600 }, () => JSON.stringify(record));
 }
 
+/**
+ * What has nothing of the session: labels of sandboxes that are being made, until the record names them, and references of those that were replaced.
+ * Security: only this list says so. What is not in it has files, however old it is and whatever the record says, which may be another one's.
+ */
+export function readGivenUp(directory: string): string[] {
+  try {
+    return linesOf(readFileSync(givenUpIn(directory), 'utf8'));
+  } catch {
+    return [];
+  }
+}
+
+export function giveUp(directory: string, mark: string): void {
+  replaceFile(givenUpIn(directory), { mode: 0o600 }, (text) => [...linesOf(text).slice(1 - maxMarks), mark].join('\n'));
+}
+
+/** The record names it by now. */
+export function takeBack(directory: string, mark: string): void {
+  replaceFile(givenUpIn(directory), { mode: 0o600 }, (text) =>
+    linesOf(text)
+      .filter((line) => line !== mark)
+      .join('\n'),
+  );
+}
+
+function linesOf(text = ''): string[] {
+  return text.split('\n').filter(Boolean);
+}
+
 function pathIn(directory: string): string {
   return join(directory, 'cloud.json');
+}
+
+function givenUpIn(directory: string): string {
+  return join(directory, 'given-up');
 }

@@ -22,7 +22,7 @@ import { keeperCommand } from '../../shell/streams/keeper.ts';
 import { cannotRestrict } from '../cannot-restrict.ts';
 import type { BackendContext } from '../context.ts';
 import { receivedInside } from '../received-files.ts';
-import { listDirectories, makeSandboxDirectory, pathsIn, removeSandboxDirectory } from '../sandbox-directory.ts';
+import { bareSandbox, listDirectories, makeSandboxDirectory, pathsIn, removeSandboxDirectory, removeTree } from '../sandbox-directory.ts';
 import { unenforcedLimits } from '../unenforced-limits.ts';
 import { volumesOf } from '../volume-names.ts';
 import { attachToContainer, type RunningContainer } from './attach.ts';
@@ -36,13 +36,14 @@ import { makeEtc, refuseRemoteLibpod, refuseUnsharedLibpod } from './libpod.ts';
 import { limitEnforcement } from './limits.ts';
 import { resolveMounts } from './mounts.ts';
 import { ensureNetworkOf, launchOnNetwork, removeFromNetwork, removeNetworkIfUnused, startOnNetwork } from './network.ts';
+import { orphanSandbox } from './orphan.ts';
 import { removeForeignFiles } from './remove-files.ts';
 import { restrictionObstacle } from './restriction.ts';
 import { seedHome } from './seed-home.ts';
 import { hasLeft, stopUnused } from './stop.ts';
 import { storageSupport } from './storage.ts';
 import { sharesKernel } from './transport.ts';
-import { giveVolumes, hasVolumes, removeVolumes } from './volumes.ts';
+import { giveVolumes, hasVolumes, removeVolumes, sandboxesWithVolumes } from './volumes.ts';
 
 const infoMs = 5_000;
 /** A program that opens many sandboxes asks the engine once in so long. */
@@ -157,10 +158,14 @@ export class EngineBackend implements Backend {
     const info = engine.info({ signal });
     info.catch(() => undefined);
     const isNew = await makeSandboxDirectory(spec);
+    let former: readonly string[] | undefined;
     try {
+      if (isNew) former = await this.#volumesOf(engine, spec.name, signal);
       return await withFileLock(join(spec.directory, 'lock'), signal, () => this.#openLocked(engine, info, spec, listener, signal));
     } catch (error) {
-      if (isNew) await this.#removeFiles(engine, spec);
+      // Security: volumes that were there have the files of the session, also where its directory is new.
+      if (isNew && former) await this.#removeFiles(engine, spec, former);
+      else if (isNew) await this.#removeDirectory(engine, spec);
       await removeNetworkIfUnused(engine, this.#context.installation).catch(() => undefined);
       throw error;
     }
@@ -291,9 +296,21 @@ export class EngineBackend implements Backend {
     return { body, unenforced: unenforcedLimits(spec.limits, enforcement, this.traits), isForked };
   }
 
-  async #removeFiles(engine: Engine, { name, directory, image }: Pick<SandboxSpec, 'name' | 'directory' | 'image'>): Promise<void> {
-    if (hasVolumes(engine)) await removeVolumes(engine, name);
-    await removeSandboxDirectory(directory).catch(() => removeForeignFiles(engine, image ?? this.#choice.image, directory));
+  /** Those that exist of a sandbox. */
+  async #volumesOf(engine: Engine, sandbox: string, signal: AbortSignal | undefined): Promise<string[]> {
+    if (!hasVolumes(engine)) return [];
+    const labels = { 'hermetic.installation': this.#context.installation, 'hermetic.name': sandbox };
+    return (await engine.volumes(labels, { signal })).map(({ name }) => name);
+  }
+
+  async #removeFiles(engine: Engine, sandbox: Pick<SandboxSpec, 'name' | 'directory' | 'image'>, kept?: readonly string[]): Promise<void> {
+    if (hasVolumes(engine)) await removeVolumes(engine, sandbox.name, kept);
+    await this.#removeDirectory(engine, sandbox);
+  }
+
+  async #removeDirectory(engine: Engine, { directory, image }: Pick<SandboxSpec, 'directory' | 'image'>): Promise<void> {
+    const foreign = (path: string): Promise<void> => removeForeignFiles(engine, image ?? this.#choice.image, path);
+    await removeSandboxDirectory(directory, (path) => removeTree(path).catch(() => foreign(path)));
   }
 
   places(spec: SandboxSpec): Places {
@@ -309,34 +326,12 @@ export class EngineBackend implements Backend {
     return await containerDiskUse(await this.#engine(), name, directory);
   }
 
-  /** The container of a session whose directory is not here, or of a program that died. */
-  #orphan(engine: Engine, { id, name, labels, running, isNew, image, createdAt }: ContainerSummary): ListedSandbox {
-    const sandbox = labels['hermetic.name'];
-    return {
-      name: sandbox ?? name,
-      session: labels['hermetic.session'] ?? '',
-      state: running ? 'running' : 'stopped',
-      image,
-      createdAt,
-      directory: '',
-      // Files that are not in volumes are in the directory, wherever that is.
-      hasFiles: sandbox !== undefined && hasVolumes(engine) && !isNew,
-      stop: async (force) => {
-        if (!force && running && (await hasLeft(engine, id, undefined))) return false;
-        await engine.kill(id);
-        return true;
-      },
-      destroy: async () => {
-        await removeFromNetwork(engine, id, this.#context.installation);
-        if (sandbox !== undefined && hasVolumes(engine)) await removeVolumes(engine, sandbox);
-      },
-    };
-  }
-
   async list(): Promise<ListedSandbox[]> {
-    const records = await listDirectories(join(this.#context.sandboxesDirectory, this.kind));
+    const { installation } = this.#context;
+    const { records, bare } = await listDirectories(join(this.#context.sandboxesDirectory, this.kind));
     const engine = await this.#engine().catch(() => undefined);
-    const containers = engine ? await engine.list({ 'hermetic.installation': this.#context.installation }) : [];
+    const containers = engine ? await engine.list({ 'hermetic.installation': installation }) : [];
+    const withVolumes = engine ? await sandboxesWithVolumes(engine, installation) : new Set<string>();
     const kept = records.map((record): ListedSandbox => {
       const container = containers.find((one) => one.labels['hermetic.name'] === record.name);
       return {
@@ -349,13 +344,23 @@ export class EngineBackend implements Backend {
         },
         destroy: async () => {
           const found = await this.#engine();
-          await removeFromNetwork(found, `hermetic-${record.name}`, this.#context.installation);
+          await removeFromNetwork(found, `hermetic-${record.name}`, installation);
           await this.#removeFiles(found, record);
         },
       };
     });
-    const orphans = containers.filter((one) => records.every(({ name }) => one.labels['hermetic.name'] !== name));
-    return [...kept, ...(engine ? orphans.map((container) => this.#orphan(engine, container)) : [])];
+    if (!engine) return [...kept, ...bare.map((one) => bareSandbox(one))];
+    const orphan = (name: string, hasFiles: boolean, container?: ContainerSummary): ListedSandbox =>
+      orphanSandbox({ engine, installation, name, hasFiles, container });
+    for (const { name } of records) withVolumes.delete(name);
+    const orphans = containers.flatMap((one): ListedSandbox[] => {
+      const name = one.labels['hermetic.name'];
+      if (name !== undefined && records.some((record) => record.name === name)) return [];
+      return [orphan(name ?? one.name, name !== undefined && withVolumes.delete(name), one)];
+    });
+    const alone = [...withVolumes].map((name) => orphan(name, true));
+    // Containers go before the directories that they show.
+    return [...kept, ...orphans, ...alone, ...bare.map((one) => bareSandbox(one, () => this.#removeDirectory(engine, one)))];
   }
 }
 

@@ -50,11 +50,14 @@ export interface ContainerSummary {
   id: string;
   name: string;
   running: boolean;
-  /** It was never started. */
-  isNew: boolean;
   image: string;
   labels: Record<string, string>;
   createdAt: Date;
+}
+
+export interface VolumeSummary {
+  name: string;
+  labels: Record<string, string>;
 }
 
 export interface ContainerEnd {
@@ -75,6 +78,7 @@ interface RawContainer {
 
 interface RawVolume {
   Name: string;
+  Labels?: Record<string, string> | null;
   UsageData?: { Size: number } | null;
 }
 
@@ -252,20 +256,20 @@ export class Engine extends Connection {
     await unlessMissing(this.request<undefined>('DELETE', `/volumes/${encodeURIComponent(name)}?force=1`, undefined, options));
   }
 
+  /** A volume must have all the labels. */
+  async volumes(labels: Readonly<Record<string, string>>, options: CallOptions = {}): Promise<VolumeSummary[]> {
+    const path = `/volumes?${labelFilter(labels)}`;
+    const { Volumes } = await this.request<{ Volumes: RawVolume[] | null }>('GET', path, undefined, options);
+    return (Volumes ?? []).map(({ Name, Labels }) => ({ name: Name, labels: Labels ?? {} }));
+  }
+
   /** Running or not. A container must have all the labels. */
   async list(labels: Readonly<Record<string, string>>, options: CallOptions = {}): Promise<ContainerSummary[]> {
-    const filters = JSON.stringify({ label: Object.entries(labels).map(([key, value]) => `${key}=${value}`) });
-    const found = await this.request<RawSummary[]>(
-      'GET',
-      `/containers/json?all=1&filters=${encodeURIComponent(filters)}`,
-      undefined,
-      options,
-    );
+    const found = await this.request<RawSummary[]>('GET', `/containers/json?all=1&${labelFilter(labels)}`, undefined, options);
     return found.map((one) => ({
       id: one.Id,
       name: one.Names?.[0]?.replace(/^\//, '') ?? one.Id,
       running: one.State === 'running' || one.State === 'paused' || one.State === 'restarting',
-      isNew: one.State === 'created',
       image: one.Image,
       labels: one.Labels ?? {},
       createdAt: new Date(one.Created * 1000),
@@ -281,6 +285,11 @@ export class Engine extends Connection {
       // The engine that has just failed has failed again. The first failure is the one to report; the labels let a later sweep find the rest.
     }
   }
+}
+
+function labelFilter(labels: Readonly<Record<string, string>>): string {
+  const filters = { label: Object.entries(labels).map(([key, value]) => `${key}=${value}`) };
+  return `filters=${encodeURIComponent(JSON.stringify(filters))}`;
 }
 
 async function unlessMissing<T>(answer: Promise<T>): Promise<T | undefined> {

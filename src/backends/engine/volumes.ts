@@ -4,8 +4,16 @@ import type { ContainerBody } from './container.ts';
 import type { Engine } from './engine.ts';
 import { runContainer } from './launch.ts';
 
-export async function removeVolumes(engine: Engine, sandbox: string): Promise<void> {
-  for (const volume of Object.values(volumesOf(sandbox))) await engine.removeVolume(volume);
+/** But for those that are `kept`. */
+export async function removeVolumes(engine: Engine, sandbox: string, kept: readonly string[] = []): Promise<void> {
+  for (const volume of Object.values(volumesOf(sandbox))) if (!kept.includes(volume)) await engine.removeVolume(volume);
+}
+
+/** The names of sandboxes that have volumes. */
+export async function sandboxesWithVolumes(engine: Engine, installation: string): Promise<Set<string>> {
+  if (!hasVolumes(engine)) return new Set();
+  const found = await engine.volumes({ 'hermetic.installation': installation });
+  return new Set(found.flatMap(({ labels }) => labels['hermetic.name'] ?? []));
 }
 
 /** An engine behind a port or ssh has directories of its own. */

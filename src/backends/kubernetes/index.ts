@@ -14,7 +14,7 @@ import type { BackendContext } from '../context.ts';
 import { diskUseOf } from '../disk-use.ts';
 import type { BackendDriver } from '../driver.ts';
 import { refusedStatus } from '../refusal.ts';
-import { listDirectories, makeSandboxDirectory, pathsIn, removeSandboxDirectory, removeTree } from '../sandbox-directory.ts';
+import { bareSandbox, listDirectories, makeSandboxDirectory, pathsIn, removeSandboxDirectory, removeTree } from '../sandbox-directory.ts';
 import { unenforcedLimits } from '../unenforced-limits.ts';
 import { KubernetesApi } from './api.ts';
 import { attachToPod, stopUnused } from './attach.ts';
@@ -237,7 +237,7 @@ class KubernetesBackend implements Backend {
   async list(): Promise<ListedSandbox[]> {
     const directory = join(this.#context.sandboxesDirectory, this.kind);
     if (!existsSync(directory)) return [];
-    const records = await listDirectories(directory);
+    const { records, bare } = await listDirectories(directory);
     // Of a cluster that does not answer, or has not been configured yet, no more is known than the records.
     const pods = (await this.#pods.list().catch(() => [])).filter((pod) => !isRunningProbe(pod));
     const claims = this.#options.kubernetes_storage === 'claim' ? await this.#claims.list().catch(() => undefined) : [];
@@ -262,6 +262,7 @@ class KubernetesBackend implements Backend {
       ...kept,
       ...orphans.map((pod) => this.#orphan(sandboxOf(pod), pod, hasClaimOf(sandboxOf(pod)))),
       ...left.map((name) => this.#orphan(name, undefined, true)),
+      ...bare.map((one) => bareSandbox(one)),
     ];
   }
 

@@ -7,7 +7,7 @@ import { targetText } from '../../lib/ssh/target.ts';
 import { cannotRestrict } from '../cannot-restrict.ts';
 import type { BackendContext } from '../context.ts';
 import type { BackendDriver } from '../driver.ts';
-import { listDirectories, makeSandboxDirectory, removeTree } from '../sandbox-directory.ts';
+import { bareSandbox, listDirectories, makeSandboxDirectory, removeSandboxDirectory, removeTree } from '../sandbox-directory.ts';
 import { unenforcedLimits } from '../unenforced-limits.ts';
 import { workdirInside } from '../workdir.ts';
 import { checkMachine, limits } from './check.ts';
@@ -94,14 +94,16 @@ class SshBackend implements Backend {
     const { machine, directories } = this.#reach();
     const removeFiles = async (): Promise<void> => {
       await directories.remove(spec.name);
-      await removeTree(spec.directory);
+      await removeSandboxDirectory(spec.directory);
     };
     const isNew = await makeSandboxDirectory(spec);
     const release = machine.hold();
+    let isNewThere = false;
     try {
       signal?.throwIfAborted();
       const remote = await directories.open(spec.name);
       this.#home = remote.home;
+      isNewThere = remote.isNew;
       signal?.throwIfAborted();
       if (isNew) for (const sentence of unenforcedLimits(spec.limits, limits, this.traits)) listener.notice(sentence);
       else await tellOfLostFiles(spec, targetText(machine.target), remote.isNew, listener);
@@ -110,7 +112,9 @@ class SshBackend implements Backend {
       return await attachToMachine({ machine, spec, workdir, removeFiles }, signal);
     } catch (error) {
       // A machine that cannot be reached keeps an empty directory at most, which is listed.
-      if (isNew) await removeFiles().catch(() => removeTree(spec.directory));
+      // Security: a directory that was there has the files of the session, also where its directory on this machine is new.
+      if (isNew && isNewThere) await removeFiles().catch(() => removeTree(spec.directory));
+      else if (isNew) await removeTree(spec.directory);
       signal?.throwIfAborted();
       if (error instanceof HermeticError) throw error;
       throw new HermeticError('sandbox/open-failed', `No shell starts on ${machine.target.host}: ${errorText(error)}`, { cause: error });
@@ -140,12 +144,12 @@ class SshBackend implements Backend {
   /** Without the remote machine, where that cannot be reached now. */
   async list(): Promise<ListedSandbox[]> {
     const directory = join(this.#context.sandboxesDirectory, this.kind);
-    const records = await listDirectories(directory);
+    const { records, bare } = await listDirectories(directory);
     const reach = (): Remote => this.#reach();
     // Where nothing was ever made, nothing can be left.
     const isUsed = existsSync(directory) && this.#options.ssh_host !== undefined;
     const names = isUsed ? await listedRemains(reach, records) : [];
-    return [...records.map((record) => listedRecord(record, reach)), ...names];
+    return [...records.map((record) => listedRecord(record, reach)), ...names, ...bare.map((one) => bareSandbox(one))];
   }
 }
 

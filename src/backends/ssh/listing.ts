@@ -4,7 +4,7 @@ import type { ListedSandbox } from '../../core/sandbox.ts';
 import { within } from '../../lib/deadline.ts';
 import { targetText } from '../../lib/ssh/target.ts';
 import { liveAttachments } from '../../shell/pipes/attachments.ts';
-import { type ListedDirectory, pathsIn, removeTree } from '../sandbox-directory.ts';
+import { type ListedDirectory, pathsIn, removeSandboxDirectory } from '../sandbox-directory.ts';
 import type { Directories } from './directories.ts';
 import type { Machine } from './machine.ts';
 import { formerTarget } from './recorded-target.ts';
@@ -36,7 +36,7 @@ export function listedRecord(record: ListedDirectory, reach: () => Remote): List
       const target = await formerTarget(record.directory);
       // The files of another machine can only be removed there.
       if (target === undefined || target === targetText(machine.target)) await machine.during(() => directories.remove(record.name));
-      await removeTree(record.directory);
+      await removeSandboxDirectory(record.directory);
     },
   };
 }

@@ -6,6 +6,8 @@ import type { ListedSandbox } from '../../core/sandbox.ts';
 import { sessionPartsText } from '../../core/session.ts';
 import type { ProofEntry, SandboxEntry } from '../../core/store.ts';
 import { printable } from '../../lib/printable.ts';
+import { isKept } from '../../sandboxes/kept.ts';
+import { isHeld } from '../../sandboxes/lease.ts';
 import { type Kept, survey, sweep } from '../../sandboxes/sweep.ts';
 import { durationOption } from '../duration-option.ts';
 import { type CliIo, commandOn } from '../io.ts';
@@ -13,8 +15,10 @@ import { personHere } from '../person.ts';
 import { appOf } from '../session-options.ts';
 import { table } from '../table.ts';
 
-interface Found extends ListedSandbox {
+interface Found extends Omit<ListedSandbox, 'state'> {
   backend: string;
+  /** `missing`: the state database gives it to a session, and its backend does not list it. */
+  state: ListedSandbox['state'] | 'missing';
   /** Its row in the state database. */
   entry: SandboxEntry | undefined;
   proof: ProofEntry | undefined;
@@ -46,7 +50,7 @@ export function sandboxCommand(io: CliIo): Command {
     .option('--backend <name>', 'needed if the session has sandboxes on several backends')
     .option('--json', 'print an object')
     .action(async (session: string, { backend, json }: Options) => {
-      const found = await findOne(appOf(io), session, backend);
+      const [found] = await findOne(appOf(io), session, backend);
       const facts = await withDisk(found);
       if (json) io.stdout.write(`${JSON.stringify(facts, undefined, 2)}\n`);
       else io.stdout.write(table(shown(facts)));
@@ -58,12 +62,14 @@ export function sandboxCommand(io: CliIo): Command {
     .option('--backend <name>', 'needed if the session has sandboxes on several backends')
     .action(async (session: string, { backend }: Options) => {
       const app = appOf(io);
-      const found = await findOne(app, session, backend);
-      await found.destroy();
+      const parts = await findOne(app, session, backend);
+      const [found] = parts;
+      for (const part of parts) await part.destroy();
       await (await app.store()).sandboxes.forget(found);
       if (found.entry) await app.approvals.endSession(found.entry.session, personHere());
       await app.close();
-      io.stdout.write(`The ${found.backend} sandbox of ${printable(found.session) || '-'} was removed.\n`);
+      const end = found.state === 'missing' ? `was forgotten. Nothing in ${printable(found.directory)} was touched` : 'was removed';
+      io.stdout.write(`The ${found.backend} sandbox of ${printable(found.session) || '-'} ${end}.\n`);
     });
 
   sandbox
@@ -133,9 +139,12 @@ async function findAll(app: App, only: string | undefined): Promise<Found[]> {
   const lists = await Promise.all(
     backends.map(async (backend) => {
       const { kind } = backend;
+      // In this order: a sandbox is in the ledger before it is made.
+      const all = await backend.list();
       const entries = new Map((await sandboxes.list({ backend: kind })).map((entry) => [entry.name, entry]));
+      const unlisted = [...entries.values()].filter((entry) => all.every(({ name }) => name !== entry.name));
       return await Promise.all(
-        (await backend.list()).map(async (listed) => {
+        [...all, ...unlisted.filter((entry) => isKept(entry) && !isHeld(entry)).map(missing)].map(async (listed) => {
           const entry = entries.get(listed.name);
           // Where the directory is missing, only the ledger may know the session.
           const session = listed.session || (entry ? sessionPartsText(entry.session) : '');
@@ -148,15 +157,23 @@ async function findAll(app: App, only: string | undefined): Promise<Found[]> {
   return lists.flat().sort((a, b) => a.session.localeCompare(b.session) || a.backend.localeCompare(b.backend));
 }
 
-async function findOne(app: App, session: string, only: string | undefined): Promise<Found> {
-  const named = (await findAll(app, only)).filter((one) => one.session === session || one.name === session);
+function missing({ name, session, image, createdAt, directory }: SandboxEntry) {
+  const nothing = { stop: async () => true, destroy: async () => undefined };
+  return { name, session: sessionPartsText(session), state: 'missing' as const, image, createdAt, directory, hasFiles: false, ...nothing };
+}
+
+/** All that has the name of one sandbox: its directory, and what is listed apart. */
+async function findOne(app: App, session: string, only: string | undefined): Promise<[Found, ...Found[]]> {
+  const all = await findAll(app, only);
+  const named = all.filter((one) => one.session === session || one.name === session);
   // Remains beside the sandbox of a session have its name, and no directory.
   const withDirectory = named.filter((one) => one.hasFiles && one.directory !== '');
   const matching = withDirectory.length > 0 ? withDirectory : named;
-  const [first, ...others] = matching;
+  const [first] = matching;
   if (!first)
     throw new HermeticError('sandbox/not-found', `There is no sandbox for the session ${session}.`, { hint: 'hermetic sandbox list' });
-  if (others.length === 0) return first;
+  const isPart = ({ backend, name }: Found): boolean => backend === first.backend && name === first.name;
+  if (matching.every(isPart)) return [first, ...all.filter((one) => one !== first && isPart(one))];
   throw new HermeticError(
     'usage/bad-argument',
     `The session ${session} has sandboxes on ${matching.map((one) => one.backend).join(' and ')}.`,

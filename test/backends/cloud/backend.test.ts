@@ -3,8 +3,9 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, describe, expect, it, vi } from 'vitest';
 import { CloudBackend } from '../../../src/backends/cloud/backend.ts';
+import { giveUp } from '../../../src/backends/cloud/record.ts';
 import type { OpenListener, OpenSandbox, SandboxSpec } from '../../../src/core/sandbox.ts';
 import { contextIn } from '../../backends.ts';
 import { collect } from '../../contracts/sandbox/rig.ts';
@@ -177,6 +178,18 @@ describe('a cloud backend', () => {
   const backend = backendOf(provider);
   afterAll(() => provider.close());
 
+  /** As by a program that died when its provider had made a sandbox. Returns the record that it would have written. */
+  async function crashedOpening(spec: SandboxSpec): Promise<string> {
+    const sandbox = await backend.open(spec, listener);
+    await sandbox.close();
+    const record = join(spec.directory, 'cloud.json');
+    const text = readFileSync(record, 'utf8');
+    await rm(record);
+    const mark = provider.entries.get(onlyReference(provider))?.labels['hermetic-attempt'] ?? expect.fail('it has no mark');
+    giveUp(spec.directory, mark);
+    return text;
+  }
+
   it('says that files are gone with a sandbox that the provider has removed, and begins anew', async () => {
     const spec = specOf();
     const first = await backend.open(spec, listener);
@@ -202,16 +215,41 @@ describe('a cloud backend', () => {
     expect([provider.entries.size, existsSync(spec.directory)]).toEqual([0, false]);
   });
 
-  it('lists a sandbox without a record as left behind, and removes it', async () => {
+  it('lists a sandbox that was made and never recorded as left behind, and removes it', async () => {
     const spec = specOf();
-    const first = await backend.open(spec, listener);
-    await first.close();
-    await rm(join(spec.directory, 'cloud.json'));
+    await crashedOpening(spec);
     const [listed, orphan, ...others] = await backend.list();
     expect([orphan?.name, orphan?.hasFiles, orphan?.state, others]).toEqual([spec.name, false, 'running', []]);
     await orphan?.stop(false);
     expect(provider.entries.size).toBe(0);
     await listed?.destroy();
+  });
+
+  it('lists a sandbox that another one has replaced and that could not be removed as left behind', async () => {
+    const spec = specOf();
+    await (await backend.open(spec, listener)).close();
+    const remove = vi.spyOn(provider, 'remove').mockRejectedValue(new Error('not now'));
+    const second = await backend.open({ ...spec, limits: { ...spec.limits, memoryMb: 512 } }, listener);
+    remove.mockRestore();
+    expect((await backend.list()).map(({ directory, hasFiles }) => [directory, hasFiles])).toEqual([
+      [spec.directory, true],
+      ['', false],
+    ]);
+    await second.destroy();
+    expect(provider.entries.size).toBe(0);
+  });
+
+  it('keeps a sandbox whose record was lost, however young it is, and removes it on request', async () => {
+    const spec = specOf();
+    const first = await backend.open(spec, listener);
+    await first.close();
+    await rm(join(spec.directory, 'cloud.json'));
+    const [listed, orphan] = await backend.list();
+    expect([orphan?.name, orphan?.hasFiles]).toEqual([spec.name, true]);
+    await orphan?.stop(true);
+    expect(provider.entries.size).toBe(1);
+    await listed?.destroy();
+    expect(provider.entries.size).toBe(0);
   });
 
   it('lists a sandbox whose directory is missing as one with files, keeps them when it stops it, and removes it on request', async () => {
@@ -246,13 +284,9 @@ describe('a cloud backend', () => {
 
   it('does not remove as left behind what has become the sandbox of a session', async () => {
     const spec = specOf();
-    const sandbox = await backend.open(spec, listener);
-    await sandbox.close();
-    const record = join(spec.directory, 'cloud.json');
-    const text = readFileSync(record, 'utf8');
-    await rm(record);
+    const text = await crashedOpening(spec);
     const left = (await backend.list()).find(({ hasFiles }) => !hasFiles) ?? expect.fail('it is not listed');
-    writeFileSync(record, text);
+    writeFileSync(join(spec.directory, 'cloud.json'), text);
     expect(await left.stop(true)).toBe(false);
     await left.destroy();
     const again = await backend.open(spec, listener);

@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
+import { giveUp } from '../../../src/backends/cloud/record.ts';
 import { makeSandboxDirectory } from '../../../src/backends/sandbox-directory.ts';
 import type { OpenListener, OpenSandbox, SandboxSpec } from '../../../src/core/sandbox.ts';
 import { backendOf, contextIn } from '../../backends.ts';
@@ -68,10 +69,10 @@ it('snapshots of a session do not pile up', async () => {
 });
 
 it('a sandbox whose maker died before it wrote it down is listed as left behind, and can be removed', async () => {
-  const labels = { 'hermetic-installation': context.installation, 'hermetic-name': 'lost' };
-  await makeSandboxDirectory({ ...specOf(), name: 'lost', directory: join(context.sandboxesDirectory, 'modal', 'lost') });
-  // Its clock stands still between two calls.
-  fake.passTime(60);
+  const labels = { 'hermetic-installation': context.installation, 'hermetic-name': 'lost', 'hermetic-attempt': 'a1' };
+  const directory = join(context.sandboxesDirectory, 'modal', 'lost');
+  await makeSandboxDirectory({ ...specOf(), name: 'lost', directory });
+  giveUp(directory, 'a1');
   await provider.create(wishFor({ idleSeconds: 600 }, labels), quietly);
   const left = (await backend.list()).filter(({ hasFiles }) => !hasFiles);
   expect(left).toMatchObject([{ name: 'lost', state: 'running' }]);
