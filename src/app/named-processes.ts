@@ -34,8 +34,8 @@ function textOf(action: Action): string {
 }
 
 /**
- * This process and the gateway's, with those above them. A signal to the first one of the machine has its own rule. Security: with their
- * threads, because a signal to one of them ends the process.
+ * This process and the gateway's, with their ancestors. Signals to init have a rule of their own. Security: includes
+ * their threads, because a signal to a thread ends its process.
  */
 function ownProcesses(home: string): number[] {
   const gateway = gatewayProcess(home);

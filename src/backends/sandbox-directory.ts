@@ -95,7 +95,10 @@ async function writeRecord({ name, session, image, directory }: SandboxSpec, cre
   return path;
 }
 
-/** undefined when there is none. Security: any other doubt is a damaged one, because the files of a session would be given up without a record. */
+/**
+ * undefined when there is none. Security: any other failure counts as damaged, because without a record the files of a
+ * session would be removed.
+ */
 async function readRecord(directory: string): Promise<SandboxRecord | 'damaged' | undefined> {
   try {
     const { session, image, createdAt } = recordSchema.parse(JSON.parse(await readFile(pathsIn(directory).record, 'utf8')));
@@ -108,8 +111,8 @@ async function readRecord(directory: string): Promise<SandboxRecord | 'damaged' 
 const removedMark = '.removed-';
 
 /**
- * Removes the directory of a sandbox, and renames it first: what is left by a program that dies meanwhile belongs to no session. `remove` gets the
- * path it has then.
+ * Renames the directory of a sandbox and removes it, so that what a crash in between leaves belongs to no session.
+ * `remove` gets the new path.
  */
 export async function removeSandboxDirectory(directory: string, remove = removeTree): Promise<void> {
   const renamed = `${directory}${removedMark}${randomUUID()}`;

@@ -31,7 +31,7 @@ interface Group {
   needles: readonly Needle[];
   /** The sums of the beginnings, in the same order. */
   sums: Int32Array;
-  /** What takes each character out of a sum once it is left behind. */
+  /** For each character the term that removes it from a sum when it leaves the window. */
   leaving: Int32Array;
 }
 

@@ -170,11 +170,11 @@ export class CloudBackend implements Backend {
   async #launch(wish: CloudWish, hash: string, how: CloudProgress): Promise<OpenSandbox> {
     const { directory } = wish.spec;
     const owner = await this.#provider.owner();
-    const { marked, taken } = attempted(wish);
-    const reference = await this.#provider.create(marked, how);
+    const { labelled, confirm } = beginAttempt(wish);
+    const reference = await this.#provider.create(labelled, how);
     try {
       writeRecord(directory, { reference, hash, owner });
-      taken();
+      confirm();
       return await this.#attach(reference, wish.spec, true, how.signal);
     } catch (error) {
       await this.#provider.remove(reference);
@@ -187,14 +187,14 @@ export class CloudBackend implements Backend {
     const { directory } = wish.spec;
     const record = readRecord(directory);
     if (!record) throw new HermeticError('sandbox/lost', 'The sandbox of this session was removed meanwhile.');
-    const { marked, taken } = attempted(wish);
-    const reference = await this.#provider.resume(record.reference, marked, how);
+    const { labelled, confirm } = beginAttempt(wish);
+    const reference = await this.#provider.resume(record.reference, labelled, how);
     if (reference !== record.reference) {
       // Where a stopped one is a saved one, it stays until the next is saved.
       const checkpoint = this.#provider.checkpoints && { reference: record.reference, savedAt: new Date().toISOString() };
       writeRecord(directory, { ...record, reference, checkpoint });
     }
-    taken();
+    confirm();
     return reference;
   }
 
@@ -221,8 +221,8 @@ export class CloudBackend implements Backend {
     const former = isRunning ? record.reference : await this.#resume(wish, how);
     const checkpoint = readRecord(spec.directory)?.checkpoint;
     const { owner } = record;
-    const { marked, taken } = attempted(wish);
-    const reference = await this.#provider.create(marked, how);
+    const { labelled, confirm } = beginAttempt(wish);
+    const reference = await this.#provider.create(labelled, how);
     try {
       how.progress('Copying the files of the session');
       await copyFiles(this.#provider.attach(former), this.#provider.attach(reference), [home, workspace], how.signal);
@@ -231,7 +231,7 @@ export class CloudBackend implements Backend {
       await this.#provider.remove(reference);
       throw error;
     }
-    taken();
+    confirm();
     giveUp(spec.directory, former);
     // A sandbox that cannot be removed now is listed as left behind, and a checkpoint has an end of its own.
     await this.#remove({ reference: former, checkpoint }).catch(() => undefined);
@@ -346,11 +346,11 @@ export class CloudBackend implements Backend {
   }
 }
 
-/** A wish whose sandbox counts as given up until it is `taken`, which is when the record names it. */
-function attempted({ spec, labels }: CloudWish): { marked: CloudWish; taken(): void } {
+/** Labels the sandbox that is about to be made. It counts as abandoned until `confirm` is called, once the record names it. */
+function beginAttempt({ spec, labels }: CloudWish): { labelled: CloudWish; confirm(): void } {
   const mark = randomBytes(8).toString('hex');
   giveUp(spec.directory, mark);
-  return { marked: { spec, labels: { ...labels, [labelNames.attempt]: mark } }, taken: () => takeBack(spec.directory, mark) };
+  return { labelled: { spec, labels: { ...labels, [labelNames.attempt]: mark } }, confirm: () => takeBack(spec.directory, mark) };
 }
 
 /** Under the lock of a session, if it has a directory. */

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { HermeticError } from '../../core/errors.ts';
 import { replaceFile } from '../../lib/replace-file.ts';
 
-/** More than can be left at once. */
+/** The oldest are dropped beyond this, and then count as having files. */
 const maxMarks = 100;
 
 /** What is known here of a sandbox at a provider. */
@@ -37,8 +37,9 @@ export function writeRecord(directory: string, record: CloudRecord): void {
 }
 
 /**
- * What has nothing of the session: labels of sandboxes that are being made, until the record names them, and references of those that were replaced.
- * Security: only this list says so. What is not in it has files, however old it is and whatever the record says, which may be another one's.
+ * Sandboxes without files of the session: the labels of those being made, until the record names them, and the references
+ * of those that were replaced. Security: anything that is not listed counts as having files, whatever its age and the
+ * record say.
  */
 export function readGivenUp(directory: string): string[] {
   try {

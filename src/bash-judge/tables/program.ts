@@ -123,8 +123,8 @@ export interface Program {
   /** A file whose name is an option (`--to-command=x`) would do harm, so patterns that may match one are asked about: tar, rsync, zip. */
   noPatterns?: true;
   /**
-   * What it prints: names of files below its operands, what it reads from its standard input or less of it, one name or number, or what
-   * was packed (zcat). By option where it depends on one: `{ '-l': 'paths' }`.
+   * What it prints: paths below its operands, its standard input or a part of it, a single name or number, or unpacked
+   * content (zcat). By option where it depends on one: `{ '-l': 'paths' }`.
    */
   prints?: Prints | Readonly<Record<string, Prints>>;
   /** It saves what it fetches: running that file is asked about, in the same command and in those after it. */
