@@ -1,4 +1,15 @@
-import type { Accept, Channel, ChannelState, ChannelTraits, IncomingFile, IncomingPress, Outgoing, Place } from '../core/channel.ts';
+import type {
+  Accept,
+  Channel,
+  ChannelState,
+  ChannelTraits,
+  IncomingFile,
+  IncomingPress,
+  Outgoing,
+  Place,
+  RateLimit,
+  Saying,
+} from '../core/channel.ts';
 import { errorText } from '../lib/error-text.ts';
 import { Health } from './health.ts';
 
@@ -30,6 +41,8 @@ export interface PlatformParts {
   /** Called once, when it is needed. Rejects when it can never work. */
   connect(): Promise<Connection>;
   directPlace?(person: string): Place;
+  /** What the platform documents. */
+  limits?(place: Place, saying: Saying): readonly RateLimit[];
 }
 
 /** A chat platform whose parts are loaded when they are needed. What differs between platforms is in its connection. */
@@ -40,12 +53,13 @@ export class PlatformChannel implements Channel {
   readonly remove?: NonNullable<Channel['remove']>;
   readonly typing?: NonNullable<Channel['typing']>;
   readonly directPlace?: NonNullable<Channel['directPlace']>;
+  readonly limits?: NonNullable<Channel['limits']>;
   readonly #health: Health;
   readonly #load: () => Promise<Connection>;
   #connection: Promise<Connection> | undefined;
   #listening: { stop: AbortController; ended: Promise<void> } | undefined;
 
-  constructor({ kind, name, traits, log, connect, directPlace }: PlatformParts) {
+  constructor({ kind, name, traits, log, connect, directPlace, limits }: PlatformParts) {
     this.kind = kind;
     this.traits = traits;
     this.#health = new Health(name, log);
@@ -56,6 +70,7 @@ export class PlatformChannel implements Channel {
     }
     if (traits.typing) this.typing = async (place) => await (await this.#speaker().catch(() => undefined))?.typing?.(place);
     if (directPlace) this.directPlace = directPlace;
+    if (limits) this.limits = limits;
   }
 
   get state(): ChannelState {

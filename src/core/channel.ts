@@ -88,6 +88,19 @@ export interface Outgoing {
   key?: string | undefined;
 }
 
+/**
+ * What is said to a platform, by what it is: a message that asks something, any other new message, the last change of a
+ * message or its removal, a new message that will grow, its growth, and signs such as typing.
+ */
+export type Saying = 'question' | 'message' | 'change' | 'draft' | 'growth' | 'sign';
+
+/** Of everything with the same `of`, a platform takes one each `everyMs`, and after a rest `burst` at once. */
+export interface RateLimit {
+  of: string;
+  everyMs: number;
+  burst: number;
+}
+
 export interface ChannelTraits {
   /** Only the owner of this program reaches it, such as at its terminal, so there are no access rules. */
   isOwn: boolean;
@@ -148,6 +161,8 @@ export interface Channel {
    * without being tried.
    */
   traitsAt?(place: Place): ChannelTraits | undefined;
+  /** The limits of the platform for what is said at a place; without it there are none. */
+  limits?(place: Place, saying: Saying): readonly RateLimit[];
   /** The current state. A channel that went down comes up again by itself. */
   readonly state: ChannelState;
   /** Begins to listen. Rejects when it can never work, such as with a wrong token, which its state says too; an outage is no reason. */

@@ -196,7 +196,7 @@ export class ChatSession {
   async #press(entry: InboxEntry, press: IncomingPress, role: Role): Promise<void> {
     await this.retries.trying(entry);
     const reply = await answerToPress(this.deps.approvals, press, role);
-    if (reply !== undefined) await this.channel.noticed?.(press, reply);
+    if (reply !== undefined) await this.deps.outbox.noticed(press, reply);
     await this.deps.store.inbox.done([entry.seq]);
   }
 

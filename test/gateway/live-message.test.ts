@@ -34,7 +34,8 @@ describe('live messages', () => {
     await store.close();
   });
 
-  const live = (key: string, at = place, firstAfterMs = 20) => new LiveMessage(outbox, at, key, { lookEveryMs: 5, firstAfterMs });
+  const live = (key: string, at = place, firstAfterMs = 20) =>
+    new LiveMessage(outbox, at, key, { lookEveryMs: 5, lookEveryMsPerChat: 0, firstAfterMs });
   const allSaid = () => until('everything is said', async () => (await store.outbox.places()).length === 0);
   const shows = (text: string) => until(`it shows ${text}`, () => platform.texts('a').includes(text));
 

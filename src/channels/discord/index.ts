@@ -1,7 +1,7 @@
 import type { Channel, ChannelTraits } from '../../core/channel.ts';
 import type { ChannelDriver } from '../driver.ts';
 import { PlatformChannel } from '../platform-channel.ts';
-import { maxContent, maxFileBytes } from './limits.ts';
+import { limitsAt, maxContent, maxFileBytes } from './limits.ts';
 import { discordOptions } from './options.ts';
 
 const traits: ChannelTraits = {
@@ -27,6 +27,7 @@ export const discord = {
       name: 'Discord',
       traits,
       log: context.log,
+      limits: limitsAt,
       connect: async () => (await import('./connection.ts')).connect(context, options),
     }),
 } as const satisfies ChannelDriver<typeof discordOptions>;

@@ -1,7 +1,7 @@
 import type { Channel, ChannelTraits } from '../../core/channel.ts';
 import type { ChannelDriver } from '../driver.ts';
 import { PlatformChannel } from '../platform-channel.ts';
-import { maxFileBytes, maxText } from './limits.ts';
+import { limitsAt, maxFileBytes, maxText } from './limits.ts';
 import { slackOptions } from './options.ts';
 
 const traits: ChannelTraits = {
@@ -27,6 +27,7 @@ export const slack = {
       name: 'Slack',
       traits,
       log: context.log,
+      limits: limitsAt,
       connect: async () => (await import('./connection.ts')).connect(context, options),
     }),
 } as const satisfies ChannelDriver<typeof slackOptions>;

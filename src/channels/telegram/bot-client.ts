@@ -11,7 +11,7 @@ const telegramRoot = 'https://api.telegram.org';
 /** The signal type of grammY; Node's signals fit. */
 type Signal = NonNullable<Parameters<RawApi['getMe']>[0]>;
 
-/** As many messages a second as Telegram takes of a bot. More connections at once would only wait there, and time out. */
+/** More connections at once would only wait at Telegram, and time out. */
 const maxCalls = 30;
 
 export interface CallOptions {
@@ -41,11 +41,6 @@ export class BotClient {
   ): Promise<Result> {
     const call = (): Promise<Result> => this.#within({ timeoutMs, signal }, (cancel: unknown) => make(this.#api.raw, cancel as Signal));
     return isApart ? await call() : await this.#slots.run(call);
-  }
-
-  /** Whether a call would have to wait for others. */
-  get isBusy(): boolean {
-    return this.#slots.isFull;
   }
 
   /** Downloads what `getFile` found, and no more than this many bytes of it. */

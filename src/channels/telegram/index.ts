@@ -1,7 +1,7 @@
 import type { Channel, ChannelTraits } from '../../core/channel.ts';
 import type { ChannelDriver } from '../driver.ts';
 import { PlatformChannel } from '../platform-channel.ts';
-import { maxCaptionLength, maxFileBytes, maxTextLength } from './limits.ts';
+import { limitsAt, maxCaptionLength, maxFileBytes, maxTextLength } from './limits.ts';
 import { telegramOptions } from './options.ts';
 
 const traits: ChannelTraits = {
@@ -29,6 +29,7 @@ export const telegram = {
       traits,
       log: context.log,
       connect: async () => (await import('./connection.ts')).connect(context, options),
+      limits: (place, saying) => limitsAt(place, saying, options.calls_per_second),
       // A chat with one person has that person's id.
       directPlace: (person) => ({ platform: 'telegram', workspace: undefined, chat: person, thread: undefined }),
     }),

@@ -4,13 +4,11 @@ import { HermeticError } from '../../core/errors.ts';
 import { guessType } from '../../lib/file-type.ts';
 import { CallError } from '../call-error.ts';
 import { type BotClient, type CallOptions, inputFile } from './bot-client.ts';
-import { EditPace } from './edit-pace.ts';
 import { failureOf, isBadRequest, migrationIn } from './failures.ts';
 import { type Formatted, format } from './format.ts';
 import { maxFileBytes, maxIncomingBytes, maxVisibleCaption, maxVisibleText } from './limits.ts';
 import { callbackIdOf } from './parse.ts';
 
-const groupEditsApartMs = 3000;
 const uploadMs = 300_000;
 /** A typing indicator is not worth waiting for. */
 const politenessMs = 5000;
@@ -25,7 +23,6 @@ interface Target {
 /** Sends, edits and answers in chats. */
 export class Speaker {
   readonly #client: BotClient;
-  readonly #groupPace = new EditPace(groupEditsApartMs);
   /** Groups that became supergroups, which have another number. */
   readonly #moved = new Map<string, string>();
 
@@ -51,7 +48,6 @@ export class Speaker {
 
   async edit(place: Place, id: string, message: Outgoing, signal: AbortSignal | undefined): Promise<void> {
     const message_id = Number(id);
-    if (isGroup(place)) await this.#groupPace.wait(place.chat, signal);
     await this.#inForm(place, format(message.text, maxVisibleText), async ({ chat_id }, form) => {
       const which = { chat_id, message_id, ...keyboard(message) };
       try {
@@ -76,8 +72,6 @@ export class Speaker {
   }
 
   async typing(place: Place): Promise<void> {
-    // A message is already waiting.
-    if (this.#client.isBusy) return;
     await this.#politely(
       this.#client.call((api, cancel) => api.sendChatAction({ ...this.#target(place), action: 'typing' }, cancel), {
         timeoutMs: politenessMs,
@@ -156,10 +150,6 @@ export class Speaker {
   async #politely(call: Promise<unknown>): Promise<void> {
     await call.catch(() => undefined);
   }
-}
-
-function isGroup({ chat }: Place): boolean {
-  return chat.startsWith('-');
 }
 
 function idOf({ message_id }: { message_id: number }): string {

@@ -3,7 +3,7 @@ import type { Channel, ChannelTraits } from '../../core/channel.ts';
 import type { ChannelContext } from '../context.ts';
 import type { ChannelDriver } from '../driver.ts';
 import { PlatformChannel } from '../platform-channel.ts';
-import { maxCaption, maxFileBytes, maxText } from './limits.ts';
+import { limitsAt, maxCaption, maxFileBytes, maxText } from './limits.ts';
 import { whatsAppCloudOptions } from './options.ts';
 import type { Pace } from './watch.ts';
 
@@ -36,6 +36,7 @@ export function whatsAppCloudChannel(context: ChannelContext, options: z.output<
     name: 'WhatsApp Cloud',
     traits,
     log: context.log,
+    limits: limitsAt,
     connect: async () => (await import('./connection.ts')).connect(context, options, pace),
     // A chat is called like the person in it.
     directPlace: (person) => ({ platform: 'whatsapp_cloud', workspace: undefined, chat: person, thread: undefined }),

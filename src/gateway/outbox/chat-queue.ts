@@ -8,6 +8,7 @@ import { settlesWithin } from '../../lib/deadline.ts';
 import { errorText } from '../../lib/error-text.ts';
 import { textAfter } from '../../lib/split-text.ts';
 import { Drafts } from './drafts.ts';
+import type { Pace, Waiting } from './pace.ts';
 import { markedAsRepeat } from './repeat-mark.ts';
 
 export interface OutboxPatience {
@@ -26,7 +27,8 @@ export interface LineOptions {
   /** undefined when this platform is not connected: its messages wait. */
   channel(): Channel | undefined;
   patience: OutboxPatience;
-  /** Limits the messages sent to the platform at once, at all places together. */
+  /** Of the platform, at all places together: how fast something is said there, and how many messages are sent at once. */
+  pace: Pace;
   slots: CallSlots;
   /** Ends everything at once. */
   stop: AbortSignal;
@@ -55,15 +57,23 @@ export class ChatQueue {
   #isStale = false;
   #drainUntil: number | undefined;
   #endPause: (() => void) | undefined;
+  /** Ends waiting for a turn with what a message would take the place of. */
+  #endWaiting: (() => void) | undefined;
   #ended: Promise<void> = Promise.resolve();
 
   constructor(options: LineOptions) {
     this.#options = options;
-    this.#drafts = new Drafts(options);
+    this.#drafts = new Drafts(options, (channel) => this.#turn(channel, 'growth'));
+  }
+
+  /** A message was added. */
+  wake(): void {
+    this.#endWaiting?.();
+    this.look();
   }
 
   /** Looks whether there is something to do. */
-  wake(): void {
+  look(): void {
     this.#isStale = true;
     this.#endPause?.();
     if (this.#isRunning || this.#drainUntil !== undefined) return;
@@ -73,18 +83,19 @@ export class ChatQueue {
 
   show(key: string, text: string, isLast: boolean): void {
     this.#drafts.show(key, text, isLast);
-    this.wake();
+    this.look();
   }
 
   forget(key: string): void {
     this.#drafts.forget(key);
-    this.wake();
+    this.look();
   }
 
   /** Sends what can be sent until then, and starts nothing more. Resolves when nothing is under way. */
   async drain(until: number): Promise<void> {
     this.#drainUntil = until;
     this.#endPause?.();
+    this.#endWaiting?.();
     await this.#ended;
   }
 
@@ -116,14 +127,29 @@ export class ChatQueue {
     const dueInMs = entry.dueAt.getTime() - Date.now();
     const waitMs = Math.max(dueInMs, this.#drafts.editableInMs(entry.replaces, channel));
     if (waitMs > 0) return Math.min(waitMs, maxWaitMs);
-    return await this.#options.slots.run(() => this.#sendNow(channel, entry));
+    const replaced = entry.replaces === undefined ? undefined : await ledger.find(entry.replaces);
+    if (!(await this.#turn(channel, sayingOf(entry, replaced)))) return 0;
+    return await this.#options.slots.run(() => this.#sendNow(channel, entry, replaced));
   }
 
-  async #sendNow(channel: Channel, entry: OutboxEntry): Promise<number | undefined> {
+  /** Waits until the platform takes it. False when there may be something else to say, or the program stops. */
+  async #turn(channel: Channel, saying: Waiting): Promise<boolean> {
+    const { place, pace, stop } = this.#options;
+    const limits = channel.limits?.(place, saying) ?? [];
+    if (saying !== 'draft' && saying !== 'growth') return await pace.turn(saying, limits, stop);
+    const waiting = new AbortController();
+    this.#endWaiting = () => waiting.abort();
+    try {
+      return await pace.turn(saying, limits, AbortSignal.any([waiting.signal, stop]));
+    } finally {
+      this.#endWaiting = undefined;
+    }
+  }
+
+  async #sendNow(channel: Channel, entry: OutboxEntry, replaced: OutboxEntry | undefined): Promise<number | undefined> {
     const { ledger, stop } = this.#options;
     // It may have waited for others. What has not begun when the program stops is in no doubt.
     if (stop.aborted || Date.now() > (this.#drainUntil ?? Number.POSITIVE_INFINITY)) return undefined;
-    const replaced = entry.replaces === undefined ? undefined : await ledger.find(entry.replaces);
     // From here on to the end of `#settle` nothing may throw: an entry that stays in this state holds up its place.
     if (!(await ledger.begin(entry.seq))) return 0;
     const message = { ...entry.message, text: this.#drafts.textOf(entry) };
@@ -236,6 +262,12 @@ export class ChatQueue {
     await settlesWithin({ ms: Math.min(ms, maxWaitMs), signal: this.#options.stop }, woken.promise);
     this.#endPause = undefined;
   }
+}
+
+function sayingOf({ message, isDraft }: OutboxEntry, replaced: OutboxEntry | undefined): Waiting {
+  if (message.buttons?.length) return 'question';
+  if (isDraft) return 'draft';
+  return replaced?.sentId === undefined ? 'message' : 'change';
 }
 
 function retryMs(attempts: number, { firstRetryMs, maxRetryMs }: OutboxPatience): number {

@@ -33,11 +33,14 @@ const fresh: Draft = { wanted: '', shown: undefined, id: undefined, touchedAt: 0
  */
 export class Drafts {
   readonly #options: DraftsOptions;
+  readonly #turn: (channel: Channel) => Promise<boolean>;
   readonly #drafts = new Map<string, Draft>();
   #pausedUntil = 0;
 
-  constructor(options: DraftsOptions) {
+  /** `turn`: waits until the platform takes a change. False when there may be something else to say. */
+  constructor(options: DraftsOptions, turn: (channel: Channel) => Promise<boolean>) {
     this.#options = options;
+    this.#turn = turn;
   }
 
   get isEmpty(): boolean {
@@ -99,7 +102,8 @@ export class Drafts {
       }
       const waitMs = this.editableInMs(key, channel);
       if (waitMs <= 0) {
-        await this.#edit(channel, draft, draft.id);
+        // It may be gone by then.
+        if ((await this.#turn(channel)) && this.#drafts.get(key) === draft) await this.#edit(channel, draft, draft.id);
         return 0;
       }
       soonest = Math.min(waitMs, soonest ?? waitMs);

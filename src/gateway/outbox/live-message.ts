@@ -4,11 +4,13 @@ import type { Delivery, Outbox } from './outbox.ts';
 interface LivePace {
   /** A text is not updated more often than people could see. */
   lookEveryMs: number;
+  /** With many chats in which something is said it is updated less often: so much for each. */
+  lookEveryMsPerChat: number;
   /** A text that is finished by then is sent once, as it is. */
   firstAfterMs: number;
 }
 
-const humanPace: LivePace = { lookEveryMs: 200, firstAfterMs: 700 };
+const humanPace: LivePace = { lookEveryMs: 200, lookEveryMsPerChat: 2, firstAfterMs: 700 };
 /** Left of a message that turned out not to be needed, where none can be taken back. */
 const nothing = '…';
 
@@ -41,12 +43,16 @@ export class LiveMessage {
 
   push(text: string): void {
     this.#text += text;
-    if (this.#isFinished) return;
-    this.#timer ??= setTimeout(() => {
-      this.#timer = undefined;
-      // A draft that cannot be shown is no reason to fail: the text comes in the end.
-      this.#drafting = this.#drafting.then(() => this.#draft()).catch(() => undefined);
-    }, this.#pace.lookEveryMs);
+    if (this.#isFinished || this.#timer) return;
+    const { lookEveryMs, lookEveryMsPerChat } = this.#pace;
+    this.#timer = setTimeout(
+      () => {
+        this.#timer = undefined;
+        // A draft that cannot be shown is no reason to fail: the text comes in the end.
+        this.#drafting = this.#drafting.then(() => this.#draft()).catch(() => undefined);
+      },
+      Math.max(lookEveryMs, lookEveryMsPerChat * this.#outbox.busyPlaces),
+    );
   }
 
   /** The text so far is void. */

@@ -1,8 +1,9 @@
-import type { Button, Channel, Outgoing, OutgoingFile, Place } from '../../core/channel.ts';
+import type { Button, Channel, IncomingPress, Outgoing, OutgoingFile, Place } from '../../core/channel.ts';
 import type { OutboxEntry, OutboxItem, OutboxLedger } from '../../core/conversation.ts';
 import { CallSlots } from '../../lib/call-slots.ts';
 import { splitText } from '../../lib/split-text.ts';
 import { ChatQueue, type OutboxPatience } from './chat-queue.ts';
+import { Pace } from './pace.ts';
 import { maxMarkableText } from './repeat-mark.ts';
 
 export interface OutboxOptions {
@@ -56,7 +57,7 @@ export class Outbox {
   readonly #patience: OutboxPatience & { lookEveryMs: number };
   readonly #lines = new Map<string, ChatQueue>();
   /** By platform. */
-  readonly #slots = new Map<string, CallSlots>();
+  readonly #platforms = new Map<string, { pace: Pace; slots: CallSlots }>();
   readonly #stopped = new AbortController();
   readonly #dropListeners = new Set<(entry: OutboxEntry, failure: string) => void>();
   #isOpen = false;
@@ -147,14 +148,35 @@ export class Outbox {
     return splitText(text, maxMarkableText(this.traits(place) ?? { maxTextLength: minChannelTextLimit }).text);
   }
 
+  /** How many places have something that waits or grows. */
+  get busyPlaces(): number {
+    return this.#lines.size;
+  }
+
   traits(place: Place): Channel['traits'] | undefined {
     const channel = this.#options.channels.get(place.platform);
     return channel?.traitsAt?.(place) ?? channel?.traits;
   }
 
+  /** Shows that an answer is being written, if the platform takes that now. */
+  typing(place: Place): void {
+    const channel = this.#options.channels.get(place.platform);
+    if (!channel?.typing || !this.#platform(place.platform).pace.takeNow(channel.limits?.(place, 'sign') ?? [])) return;
+    void channel.typing(place);
+  }
+
+  /** Confirms a button press to the person who pressed it, at once. Never rejects. */
+  async noticed(press: IncomingPress, text?: string): Promise<void> {
+    const { place } = press;
+    const channel = this.#options.channels.get(place.platform);
+    if (!channel?.noticed) return;
+    this.#platform(place.platform).pace.count(channel.limits?.(place, 'sign') ?? []);
+    await channel.noticed(press, text);
+  }
+
   /** Looks for messages that other processes added, and for channels that came. */
   async look(): Promise<void> {
-    for (const place of await this.#ledger.places()) this.#line(place)?.wake();
+    for (const place of await this.#ledger.places()) this.#line(place)?.look();
   }
 
   /** Sends what can be sent in that time. What is not sent, and what is added from now on, stays for the next start. */
@@ -181,10 +203,10 @@ export class Outbox {
     return messages;
   }
 
-  #slotsOf(platform: string): CallSlots {
-    const slots = this.#slots.get(platform) ?? new CallSlots(maxSending);
-    this.#slots.set(platform, slots);
-    return slots;
+  #platform(name: string): { pace: Pace; slots: CallSlots } {
+    const platform = this.#platforms.get(name) ?? { pace: new Pace(), slots: new CallSlots(maxSending) };
+    this.#platforms.set(name, platform);
+    return platform;
   }
 
   #line(place: Place): ChatQueue | undefined {
@@ -198,7 +220,7 @@ export class Outbox {
         ledger: this.#ledger,
         channel: () => this.#options.channels.get(platform),
         patience: this.#patience,
-        slots: this.#slotsOf(platform),
+        ...this.#platform(platform),
         stop: this.#stopped.signal,
         onDropped: (entry, failure) => {
           this.#options.onDropped?.(entry, failure);

@@ -31,11 +31,11 @@ export class TurnDisplay {
     this.#session = session;
     this.#turn = turn;
     this.#answers = answers;
-    const { channel, place, deps } = session;
+    const { place, deps } = session;
     this.#retrying = new RetryNotice(deps.settings.retryNoticeMs ?? defaultRetryNoticeMs, (reason) => this.#sayRetry(reason));
     this.#line = new StatusLine(session, turn.id);
-    void channel.typing?.(place);
-    this.#typing = setInterval(() => void channel.typing?.(place), typingEveryMs);
+    deps.outbox.typing(place);
+    this.#typing = setInterval(() => deps.outbox.typing(place), typingEveryMs);
     this.#show({ kind: 'turn-started', turn: turn.id });
   }
 

@@ -1,5 +1,4 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { EditPace } from '../../../src/channels/telegram/edit-pace.ts';
 import type { Channel, IncomingFile } from '../../../src/core/channel.ts';
 import { ada, FakeBotApi } from '../../fakes/bot-api.ts';
 import { forumId, groupId, placeOf, type TelegramHarness, telegramHarness, topic } from './harness.ts';
@@ -186,27 +185,5 @@ describe('redirects', () => {
     } finally {
       await elsewhere.close();
     }
-  });
-});
-
-describe('the pace of edits in a group', () => {
-  it('spaces edits per chat', () => {
-    let now = 0;
-    const pace = new EditPace(3000, () => now);
-    expect([pace.reserve('a'), pace.reserve('a'), pace.reserve('b')]).toEqual([0, 3000, 0]);
-    now = 7000;
-    expect(pace.reserve('a')).toBe(0);
-    now = 8000;
-    expect(pace.reserve('a')).toBe(2000);
-  });
-
-  it('aborts an edit that waits for its turn', async () => {
-    const id = await channel.send(harness.group, { text: 'one' });
-    await channel.edit?.(harness.group, id, { text: 'two' });
-    const given = new AbortController();
-    const waiting = channel.edit?.(harness.group, id, { text: 'three' }, given.signal);
-    given.abort(new Error('stopped'));
-    await expect(waiting).rejects.toThrow('stopped');
-    expect(harness.shown(harness.group)).toMatchObject([{ text: 'two' }]);
   });
 });

@@ -1,0 +1,81 @@
+import type { RateLimit, Saying } from '../../core/channel.ts';
+
+interface Turn {
+  limits: readonly RateLimit[];
+  begin(): void;
+}
+
+/** The lowest go first. Signs do not wait. */
+const ranks = { question: 0, message: 1, change: 1, draft: 2, growth: 3 } as const satisfies Partial<Record<Saying, number>>;
+
+/** What waits for its turn. */
+export type Waiting = keyof typeof ranks;
+/** Limits that are used no more are looked for when there are more than so many. */
+const fewLimits = 100;
+
+/**
+ * Lets what is said to a platform begin no faster than its limits allow: questions first, then messages, then what shows
+ * progress; of one kind in the order in which it came.
+ */
+export class Pace {
+  /** For each limit that is in use: when it will be as after a rest. */
+  readonly #restedAt = new Map<string, number>();
+  /** By rank. */
+  readonly #waiting = [new Set<Turn>(), new Set<Turn>(), new Set<Turn>(), new Set<Turn>()] as const;
+  #pruneAbove = fewLimits;
+  #timer: NodeJS.Timeout | undefined;
+
+  /** Resolves when it is its turn, which counts. False when the signal comes first. */
+  async turn(saying: Waiting, limits: readonly RateLimit[], signal: AbortSignal): Promise<boolean> {
+    if (signal.aborted) return false;
+    if (limits.length === 0) return true;
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    const turn = { limits, begin: () => resolve(true) };
+    const queue = this.#waiting[ranks[saying]].add(turn);
+    const leave = (): void => {
+      if (queue.delete(turn)) resolve(false);
+    };
+    signal.addEventListener('abort', leave, { once: true });
+    this.#look();
+    return await promise.finally(() => signal.removeEventListener('abort', leave));
+  }
+
+  /** Counts it and resolves to true when it may begin at once. */
+  takeNow(limits: readonly RateLimit[]): boolean {
+    const now = performance.now();
+    const isFree = this.#waitMs(limits, now) <= 0;
+    if (isFree) this.count(limits, now);
+    return isFree;
+  }
+
+  /** Counts what waits for nobody. */
+  count(limits: readonly RateLimit[], now = performance.now()): void {
+    for (const { of, everyMs } of limits) this.#restedAt.set(of, Math.max(now, this.#restedAt.get(of) ?? 0) + everyMs);
+    if (this.#restedAt.size <= this.#pruneAbove) return;
+    for (const [of, at] of this.#restedAt) if (at <= now) this.#restedAt.delete(of);
+    this.#pruneAbove = Math.max(fewLimits, 2 * this.#restedAt.size);
+  }
+
+  #look(): void {
+    clearTimeout(this.#timer);
+    const now = performance.now();
+    let soonestMs = Number.POSITIVE_INFINITY;
+    for (const queue of this.#waiting) {
+      for (const turn of queue) {
+        const waitMs = this.#waitMs(turn.limits, now);
+        if (waitMs > 0) {
+          soonestMs = Math.min(soonestMs, waitMs);
+          continue;
+        }
+        queue.delete(turn);
+        this.count(turn.limits, now);
+        turn.begin();
+      }
+    }
+    if (soonestMs < Number.POSITIVE_INFINITY) this.#timer = setTimeout(() => this.#look(), Math.ceil(soonestMs)).unref();
+  }
+
+  #waitMs(limits: readonly RateLimit[], now: number): number {
+    return Math.max(...limits.map(({ of, everyMs, burst }) => (this.#restedAt.get(of) ?? 0) - (burst - 1) * everyMs - now));
+  }
+}

@@ -1,0 +1,99 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Channel, RateLimit, Saying } from '../../src/core/channel.ts';
+import type { Store } from '../../src/core/store.ts';
+import { LiveMessage } from '../../src/gateway/outbox/live-message.ts';
+import { Outbox } from '../../src/gateway/outbox/outbox.ts';
+import { openStore } from '../../src/stores/index.ts';
+import { scratchPaths } from '../stores/scratch.ts';
+import { until } from '../until.ts';
+import { chat, FakePlatform, fakeChannel } from './fake-channel.ts';
+
+const newPath = scratchPaths();
+const people = Array.from({ length: 20 }, (_, index) => `person ${index}`);
+const everyMs = 10;
+
+describe('an outbox at a platform with limits', () => {
+  let store: Store;
+  let platform: FakePlatform;
+  let outbox: Outbox;
+  let isOpen: boolean;
+  /** Nothing of this kind is taken. */
+  let closed: readonly Saying[];
+
+  beforeEach(async () => {
+    store = await openStore(newPath());
+    platform = new FakePlatform();
+    closed = [];
+    isOpen = true;
+    // Far away, but not for ever: a limit that never lets anything through does not exist.
+    const shut: RateLimit = { of: 'shut', everyMs: 60_000, burst: 0 };
+    const limits: Channel['limits'] = (_place, saying) => [
+      { of: 'all', everyMs, burst: 1 },
+      ...(isOpen && !closed.includes(saying) ? [] : [shut]),
+    ];
+    const channels = new Map([['fake', { ...fakeChannel(platform), limits }]]);
+    outbox = new Outbox({ ledger: store.outbox, channels, patience: { firstRetryMs: 2, maxRetryMs: 20, lookEveryMs: 10 } });
+    await outbox.start();
+  });
+  afterEach(async () => {
+    await outbox.stop(0);
+    await store.close();
+  });
+
+  const live = (name: string) =>
+    new LiveMessage(outbox, chat(name), `answer to ${name}`, { lookEveryMs: 5, lookEveryMsPerChat: 0, firstAfterMs: 1 });
+  const isEmpty = async () => (await store.outbox.places()).length === 0;
+  const allSaid = () => until('everything is said', isEmpty);
+
+  it('sends the last texts of answers before it changes others that still grow', async () => {
+    const growing = people.map(live);
+    for (const one of growing) one.push('The beginning');
+    await until('all have begun', () => platform.messages.length === people.length);
+    for (const one of growing) one.push(' and more of it');
+    const half = people.length / 2;
+    const ended = platform.requests.length;
+    await Promise.all(growing.slice(0, half).map((one) => one.finish('The whole text.')));
+    // Those that grow go on growing.
+    for (const one of growing.slice(half)) one.push(', more,');
+    await allSaid();
+    const after = platform.requests.slice(ended).map(({ text }) => text);
+    const whole = after.flatMap((text, index) => (text === 'The whole text.' ? [index] : []));
+    expect(whole).toHaveLength(half);
+    // What the platform had in hand when they ended, and what it takes while they are written down.
+    const others = after.slice(0, whole.at(-1)).filter((text) => text !== 'The whole text.');
+    expect(others.length).toBeLessThan(half);
+    for (const name of people.slice(0, half)) expect(platform.texts(name)).toEqual(['The whole text.']);
+    await Promise.all(growing.slice(half).map((one) => one.finish('The end.')));
+  });
+
+  it('sends a text once that is finished before its beginning could be shown', async () => {
+    closed = ['draft'];
+    const one = live('ada');
+    one.push('The beginning');
+    await until('the draft waits', async () => !(await isEmpty()));
+    await one.finish('The whole text.');
+    await allSaid();
+    expect(platform.requests.map(({ text }) => text)).toEqual(['The whole text.']);
+  });
+
+  it('sends a message to a place whose text waits to be changed', async () => {
+    const one = live('ada');
+    one.push('The beginning');
+    await until('it is shown', () => platform.texts('ada').length === 1);
+    closed = ['growth'];
+    one.push(' and more');
+    await outbox.deliver(chat('ada'), 'other', 'By the way.');
+    await until('it is there', () => platform.texts('ada').length === 2);
+    await one.finish('The whole text.');
+    await allSaid();
+    expect(platform.texts('ada')).toEqual(['The whole text.', 'By the way.']);
+  });
+
+  it('stops at once while a message waits for its turn, which is then in no doubt', async () => {
+    isOpen = false;
+    await outbox.deliver(chat('ada'), 'one', 'Hello.');
+    await outbox.stop(0);
+    expect(platform.requests).toEqual([]);
+    expect(await store.outbox.head(chat('ada'))).toMatchObject({ state: 'waiting', attempts: 0, doubts: 0 });
+  });
+});
