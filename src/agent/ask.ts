@@ -3,6 +3,7 @@ import type { AssistantModelMessage, ModelMessage, SystemModelMessage, TextStrea
 import type { AgentEvent, Model, ModelFailure } from '../core/agent.ts';
 import type { Usage } from '../core/conversation.ts';
 import { backoffMs } from '../lib/backoff.ts';
+import { gathered } from './gathered.ts';
 import { withoutImages } from './messages.ts';
 
 /** How long a model or a tool is waited for, and how often a model is asked again. */
@@ -98,7 +99,7 @@ async function attemptOnce(question: Question, told: Told, stallMs: number): Pro
   try {
     const { streamText } = await import('ai');
     const result = streamText({
-      model: model.language,
+      model: await gathered(model.language),
       instructions: marked({ role: 'system', content: sendable(question.system) }, model),
       messages: withMarks(sendable(question.messages), model),
       tools: question.tools,

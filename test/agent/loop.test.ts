@@ -1,12 +1,18 @@
 import { describe, expect, it } from 'vitest';
 import { HermeticError } from '../../src/core/errors.ts';
 import { partsOf } from '../fakes/model-bodies.ts';
-import { calls, inTurn, says } from '../fakes/model-server.ts';
+import { calls, inTurn, type Reply, says } from '../fakes/model-server.ts';
+import { until } from '../until.ts';
 import { said, shownText, startRig } from './turn-rig.ts';
 
 describe('a turn', () => {
   it('streams the answer piece by piece, in order, and records it once', async () => {
-    await using rig = await startRig(inTurn(says('One, ', 'two, ', 'three.')));
+    // Each piece comes when the one before was heard: pieces that come together are joined.
+    const heard = (count: number) => until(`${count} pieces`, () => rig.events.filter(({ type }) => type === 'text').length === count);
+    const pieces = (): Reply => ({
+      pieces: [{ text: 'One, ' }, { until: heard(1) }, { text: 'two, ' }, { until: heard(2) }, { text: 'three.' }],
+    });
+    await using rig = await startRig(pieces);
     expect(await rig.run('count')).toEqual({ kind: 'answered', text: 'One, two, three.' });
     expect(rig.events.filter(({ type }) => type === 'text')).toEqual([
       { type: 'text', text: 'One, ' },
