@@ -16,21 +16,15 @@ describe('an outbox at a platform with limits', () => {
   let store: Store;
   let platform: FakePlatform;
   let outbox: Outbox;
-  let isOpen: boolean;
-  /** Nothing of this kind is taken. */
-  let closed: readonly Saying[];
+  /** Of these one is taken, and then no more. */
+  let closing: readonly Saying[];
 
   beforeEach(async () => {
     store = await openStore(newPath());
     platform = new FakePlatform();
-    closed = [];
-    isOpen = true;
-    // Far away, but not for ever: a limit that never lets anything through does not exist.
-    const shut: RateLimit = { of: 'shut', everyMs: 60_000, burst: 0 };
-    const limits: Channel['limits'] = (_place, saying) => [
-      { of: 'all', everyMs, burst: 1 },
-      ...(isOpen && !closed.includes(saying) ? [] : [shut]),
-    ];
+    closing = [];
+    const shut: RateLimit = { of: 'shut', everyMs: 3_600_000, burst: 1 };
+    const limits: Channel['limits'] = (_place, saying) => [{ of: 'all', everyMs, burst: 1 }, ...(closing.includes(saying) ? [shut] : [])];
     const channels = new Map([['fake', { ...fakeChannel(platform), limits }]]);
     outbox = new Outbox({ ledger: store.outbox, channels, patience: { firstRetryMs: 2, maxRetryMs: 20, lookEveryMs: 10 } });
     await outbox.start();
@@ -67,21 +61,25 @@ describe('an outbox at a platform with limits', () => {
   });
 
   it('sends a text once that is finished before its beginning could be shown', async () => {
-    closed = ['draft'];
+    closing = ['draft'];
+    live('bob').push('The beginning');
+    await until('one is taken', () => platform.texts('bob').length === 1);
     const one = live('ada');
     one.push('The beginning');
     await until('the draft waits', async () => !(await isEmpty()));
     await one.finish('The whole text.');
-    await allSaid();
-    expect(platform.requests.map(({ text }) => text)).toEqual(['The whole text.']);
+    await until('it is there', () => platform.texts('ada').length === 1);
+    expect(platform.requests.filter(({ chat: name }) => name === 'ada').map(({ text }) => text)).toEqual(['The whole text.']);
   });
 
   it('sends a message to a place whose text waits to be changed', async () => {
     const one = live('ada');
     one.push('The beginning');
     await until('it is shown', () => platform.texts('ada').length === 1);
-    closed = ['growth'];
+    closing = ['growth'];
     one.push(' and more');
+    await until('one is taken', () => platform.texts('ada')[0] === 'The beginning and more');
+    one.push(' that waits');
     await outbox.deliver(chat('ada'), 'other', 'By the way.');
     await until('it is there', () => platform.texts('ada').length === 2);
     await one.finish('The whole text.');
@@ -90,10 +88,12 @@ describe('an outbox at a platform with limits', () => {
   });
 
   it('stops at once while a message waits for its turn, which is then in no doubt', async () => {
-    isOpen = false;
-    await outbox.deliver(chat('ada'), 'one', 'Hello.');
+    closing = ['message'];
+    await outbox.deliver(chat('bob'), 'one', 'Hello.');
+    await until('one is taken', () => platform.texts('bob').length === 1);
+    await outbox.deliver(chat('ada'), 'two', 'Hello.');
     await outbox.stop(0);
-    expect(platform.requests).toEqual([]);
+    expect(platform.texts('ada')).toEqual([]);
     expect(await store.outbox.head(chat('ada'))).toMatchObject({ state: 'waiting', attempts: 0, doubts: 0 });
   });
 });

@@ -1,10 +1,13 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { Api, InputFile, type RawApi } from 'grammy';
 import { CallSlots } from '../../lib/call-slots.ts';
 import { abortAfter } from '../../lib/deadline.ts';
+import { Spacing } from '../../lib/spacing.ts';
 import { CallError } from '../call-error.ts';
 import { safeFileName } from '../file-name.ts';
 import { readFileBody } from '../read-body.ts';
 import { callErrorOf } from './failures.ts';
+import { evenlyMs, usualCallsPerSecond } from './limits.ts';
 
 const telegramRoot = 'https://api.telegram.org';
 
@@ -13,6 +16,8 @@ type Signal = NonNullable<Parameters<RawApi['getMe']>[0]>;
 
 /** More connections at once would only wait at Telegram, and time out. */
 const maxCalls = 30;
+/** So many calls may leave together after a pause. */
+const maxTogether = 3;
 
 export interface CallOptions {
   timeoutMs?: number;
@@ -27,9 +32,13 @@ export class BotClient {
   readonly #token: string;
   readonly #root: string;
   readonly #slots = new CallSlots(maxCalls);
+  readonly #spacing: Spacing;
+  /** Resolves when the last call has left. */
+  #left: Promise<void> = Promise.resolve();
 
-  constructor(token: string, apiRoot: string | undefined) {
+  constructor(token: string, apiRoot: string | undefined, callsPerSecond = usualCallsPerSecond) {
     this.#token = token;
+    this.#spacing = new Spacing({ everyMs: evenlyMs(callsPerSecond), burst: maxTogether });
     this.#root = (apiRoot ?? telegramRoot).replace(/\/+$/, '');
     // Security: the address has the token in it, so no answer may lead elsewhere.
     this.#api = new Api(token, { apiRoot: this.#root, baseFetchConfig: { redirect: 'error' } });
@@ -40,7 +49,19 @@ export class BotClient {
     { timeoutMs = 30_000, signal, isApart = false }: CallOptions = {},
   ): Promise<Result> {
     const call = (): Promise<Result> => this.#within({ timeoutMs, signal }, (cancel: unknown) => make(this.#api.raw, cancel as Signal));
-    return isApart ? await call() : await this.#slots.run(call);
+    if (isApart) return await call();
+    return await this.#slots.run(async () => {
+      this.#left = this.#left.then(() => this.#leave());
+      await this.#left;
+      return await call();
+    });
+  }
+
+  /** Telegram counts what arrives: calls that were held up together do not leave together. */
+  async #leave(): Promise<void> {
+    const waitMs = this.#spacing.waitMs(performance.now());
+    if (waitMs > 0) await delay(Math.ceil(waitMs));
+    this.#spacing.count(performance.now());
   }
 
   /** Downloads what `getFile` found, and no more than this many bytes of it. */

@@ -15,12 +15,14 @@ export const maxIncomingBytes = 20 * mebibyte;
 
 /** As many calls a second as Telegram takes of a bot. */
 export const usualCallsPerSecond = 30;
-/** Of these, so much is left for calls that bunch up on their way. */
-const spare = 0.1;
+/** A tenth of them is left for calls that bunch up on their way. */
+export function evenlyMs(callsPerSecond: number): number {
+  return 1000 / (callsPerSecond * 0.9);
+}
 
 /** As https://core.telegram.org/bots/faq says: in all, in a chat, and in a group, where twenty a minute are taken. */
 export function limitsAt({ chat }: Place, saying: Saying, callsPerSecond: number): readonly RateLimit[] {
-  const everyMs = 1000 / (callsPerSecond * (1 - spare));
+  const everyMs = evenlyMs(callsPerSecond);
   const all = { of: 'all', everyMs, burst: 2 };
   // The rest of what a bot may say is for messages.
   const halfOfAll = { of: saying, everyMs: 2 * everyMs, burst: 2 };

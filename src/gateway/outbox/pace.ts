@@ -1,4 +1,5 @@
 import type { RateLimit, Saying } from '../../core/channel.ts';
+import { Spacing } from '../../lib/spacing.ts';
 
 interface Turn {
   limits: readonly RateLimit[];
@@ -18,8 +19,8 @@ const fewLimits = 100;
  * progress; of one kind in the order in which it came.
  */
 export class Pace {
-  /** For each limit that is in use: when it will be as after a rest. */
-  readonly #restedAt = new Map<string, number>();
+  /** Of each limit that is in use. */
+  readonly #spacings = new Map<string, Spacing>();
   /** By rank. */
   readonly #waiting = [new Set<Turn>(), new Set<Turn>(), new Set<Turn>(), new Set<Turn>()] as const;
   #pruneAbove = fewLimits;
@@ -50,10 +51,14 @@ export class Pace {
 
   /** Counts what waits for nobody. */
   count(limits: readonly RateLimit[], now = performance.now()): void {
-    for (const { of, everyMs } of limits) this.#restedAt.set(of, Math.max(now, this.#restedAt.get(of) ?? 0) + everyMs);
-    if (this.#restedAt.size <= this.#pruneAbove) return;
-    for (const [of, at] of this.#restedAt) if (at <= now) this.#restedAt.delete(of);
-    this.#pruneAbove = Math.max(fewLimits, 2 * this.#restedAt.size);
+    for (const limit of limits) {
+      const spacing = this.#spacings.get(limit.of) ?? new Spacing(limit);
+      this.#spacings.set(limit.of, spacing);
+      spacing.count(now);
+    }
+    if (this.#spacings.size <= this.#pruneAbove) return;
+    for (const [of, spacing] of this.#spacings) if (spacing.isRested(now)) this.#spacings.delete(of);
+    this.#pruneAbove = Math.max(fewLimits, 2 * this.#spacings.size);
   }
 
   #look(): void {
@@ -76,6 +81,6 @@ export class Pace {
   }
 
   #waitMs(limits: readonly RateLimit[], now: number): number {
-    return Math.max(...limits.map(({ of, everyMs, burst }) => (this.#restedAt.get(of) ?? 0) - (burst - 1) * everyMs - now));
+    return Math.max(0, ...limits.map((limit) => this.#spacings.get(limit.of)?.waitMs(now) ?? 0));
   }
 }
