@@ -55,6 +55,8 @@ export class ChatQueue {
   readonly #drafts: Drafts;
   #isRunning = false;
   #isStale = false;
+  /** A message may be waiting in the ledger. */
+  #mayHaveMessages = false;
   #drainUntil: number | undefined;
   #endPause: (() => void) | undefined;
   /** Ends waiting for a turn with what a message would take the place of. */
@@ -72,8 +74,13 @@ export class ChatQueue {
     this.look();
   }
 
-  /** Looks whether there is something to do. */
+  /** Looks whether a message was added. */
   look(): void {
+    this.#mayHaveMessages = true;
+    this.#goOn();
+  }
+
+  #goOn(): void {
     this.#isStale = true;
     this.#endPause?.();
     if (this.#isRunning || this.#drainUntil !== undefined) return;
@@ -83,12 +90,12 @@ export class ChatQueue {
 
   show(key: string, text: string, isLast: boolean): void {
     this.#drafts.show(key, text, isLast);
-    this.look();
+    this.#goOn();
   }
 
   forget(key: string): void {
     this.#drafts.forget(key);
-    this.look();
+    this.#goOn();
   }
 
   /** Sends what can be sent until then, and starts nothing more. Resolves when nothing is under way. */
@@ -120,7 +127,7 @@ export class ChatQueue {
     const { place, ledger } = this.#options;
     const channel = this.#options.channel();
     if (!channel || (channel.traitsAt && !channel.traitsAt(place))) return undefined;
-    const entry = await ledger.head(place);
+    const entry = this.#mayHaveMessages ? await this.#head() : undefined;
     if (!entry) return this.#drainUntil === undefined && !this.#drafts.isEmpty ? await this.#drafts.refresh(channel) : undefined;
     // Another process has it. Later messages wait for the next look.
     if (entry.state === 'sending') return undefined;
@@ -130,6 +137,19 @@ export class ChatQueue {
     const replaced = entry.replaces === undefined ? undefined : await ledger.find(entry.replaces);
     if (!(await this.#turn(channel, sayingOf(entry, replaced)))) return 0;
     return await this.#options.slots.run(() => this.#sendNow(channel, entry, replaced));
+  }
+
+  async #head(): Promise<OutboxEntry | undefined> {
+    this.#mayHaveMessages = false;
+    // Until it is known that there is none.
+    let mayHaveMore = true;
+    try {
+      const entry = await this.#options.ledger.head(this.#options.place);
+      mayHaveMore = entry !== undefined;
+      return entry;
+    } finally {
+      this.#mayHaveMessages ||= mayHaveMore;
+    }
   }
 
   /** Waits until the platform takes it. False when there may be something else to say, or the program stops. */

@@ -25,6 +25,8 @@ export class Pace {
   readonly #waiting = [new Set<Turn>(), new Set<Turn>(), new Set<Turn>(), new Set<Turn>()] as const;
   #pruneAbove = fewLimits;
   #timer: NodeJS.Timeout | undefined;
+  /** When what waits is looked at next. */
+  #lookAt = Number.POSITIVE_INFINITY;
 
   /** Resolves when it is its turn, which counts. False when the signal comes first. */
   async turn(saying: Waiting, limits: readonly RateLimit[], signal: AbortSignal): Promise<boolean> {
@@ -37,7 +39,10 @@ export class Pace {
       if (queue.delete(turn)) resolve(false);
     };
     signal.addEventListener('abort', leave, { once: true });
-    this.#look();
+    const now = performance.now();
+    const waitMs = this.#waitMs(limits, now);
+    if (waitMs === 0) this.#look();
+    else this.#lookIn(waitMs, now);
     return await promise.finally(() => signal.removeEventListener('abort', leave));
   }
 
@@ -62,7 +67,7 @@ export class Pace {
   }
 
   #look(): void {
-    clearTimeout(this.#timer);
+    this.#lookAt = Number.POSITIVE_INFINITY;
     const now = performance.now();
     let soonestMs = Number.POSITIVE_INFINITY;
     for (const queue of this.#waiting) {
@@ -77,7 +82,14 @@ export class Pace {
         turn.begin();
       }
     }
-    if (soonestMs < Number.POSITIVE_INFINITY) this.#timer = setTimeout(() => this.#look(), Math.ceil(soonestMs)).unref();
+    if (soonestMs < Number.POSITIVE_INFINITY) this.#lookIn(soonestMs, now);
+  }
+
+  #lookIn(waitMs: number, now: number): void {
+    if (now + waitMs >= this.#lookAt) return;
+    clearTimeout(this.#timer);
+    this.#lookAt = now + waitMs;
+    this.#timer = setTimeout(() => this.#look(), Math.ceil(waitMs)).unref();
   }
 
   #waitMs(limits: readonly RateLimit[], now: number): number {
