@@ -133,7 +133,7 @@ function chatFor(world: BotWorld, parameters: Record<string, unknown>): FakeChat
 function messageToEdit(world: BotWorld, parameters: Record<string, unknown>): BotMessage {
   const { chat } = chatFor(world, parameters);
   const id = Number(parameters.message_id);
-  const found = world.sent.find((one) => one.chat === chat.id && one.id === id);
+  const found = world.sent.findLast((one) => one.chat === chat.id && one.id === id);
   if (!found) throw bad(world.messages.has(`${chat.id}/${id}`) ? "message can't be edited" : 'message to edit not found');
   return found;
 }

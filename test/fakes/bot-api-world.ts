@@ -144,6 +144,14 @@ export class BotWorld {
     return id;
   }
 
+  /** Drops all but the newest of everything said, sent, removed, pressed and noticed. Chats and the numbers of their messages stay. */
+  forget(keep: number): void {
+    for (const list of [this.sent, this.removed, this.noticed, this.typing]) dropOldest(list, keep);
+    for (const known of [this.messages, this.files, this.openPresses]) {
+      for (const key of [...known.keys()].slice(0, Math.max(0, known.size - keep))) known.delete(key);
+    }
+  }
+
   nextId(chat: number): number {
     const id = (this.#lastIds.get(chat) ?? 0) + 1;
     this.#lastIds.set(chat, id);
@@ -169,6 +177,11 @@ export class BotWorld {
       ...(mimeType !== undefined && { mime_type: mimeType }),
     };
   }
+}
+
+/** Keeps so many of a list at its end. */
+export function dropOldest(list: unknown[], keep: number): void {
+  if (list.length > keep) list.splice(0, list.length - keep);
 }
 
 /** Those that Telegram finds by itself. */

@@ -2,7 +2,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Update } from 'grammy/types';
 import { readForm } from './bot-api-form.ts';
 import { methods, Refusal } from './bot-api-methods.ts';
-import { BotWorld } from './bot-api-world.ts';
+import { BotWorld, dropOldest } from './bot-api-world.ts';
+import type { BotLimits, Excess } from './bot-limits.ts';
 import { loopbackHttp } from './loopback-server.ts';
 
 export { ada, type BotMessage, bob, bot, type Said } from './bot-api-world.ts';
@@ -29,7 +30,12 @@ export interface Call {
   /** In lower case. */
   method: string;
   parameters: Record<string, unknown>;
+  /** When it arrived, as `performance.now()` says it. */
+  at: number;
 }
+
+/** One that was over a limit. */
+export interface RefusedCall extends Call, Excess {}
 
 const conflict = 'Conflict: terminated by other getUpdates request; make sure that only one bot instance is running';
 const webhookConflict = "Conflict: can't use getUpdates method while webhook is active; use deleteWebhook to delete the webhook first";
@@ -41,6 +47,10 @@ export class FakeBotApi {
   readonly world = new BotWorld((update) => this.push(update));
   /** Every call that arrived, also those that failed. */
   readonly calls: Call[] = [];
+  /** Refuses with 429 what is over them. */
+  limits: BotLimits | undefined;
+  /** Every call that was over a limit. */
+  readonly refused: RefusedCall[] = [];
   /** Asked before each call; for trouble at random. */
   trouble: ((call: Call) => Failure | undefined) | undefined;
   webhook = '';
@@ -69,7 +79,7 @@ export class FakeBotApi {
 
   /** What was not confirmed. It is delivered again, for ever. */
   get unconfirmed(): readonly Update[] {
-    return this.#queue;
+    return [...this.#queue];
   }
 
   /** Numbers of everything that was ever delivered. */
@@ -103,6 +113,16 @@ export class FakeBotApi {
     this.#failures.set(key, [...(this.#failures.get(key) ?? []), ...Array.from({ length: times }, () => failure)]);
   }
 
+  /** Drops all but the newest of what it keeps, so that it can run for hours. What is dropped can neither be edited nor answered. */
+  forget(keep = 10_000): void {
+    for (const list of [this.calls, this.refused]) dropOldest(list, keep);
+    const waiting = new Set(this.#queue.map(({ update_id }) => update_id));
+    for (const id of [...this.#delivered.keys()].slice(0, Math.max(0, this.#delivered.size - keep))) {
+      if (!waiting.has(id)) this.#delivered.delete(id);
+    }
+    this.world.forget(keep);
+  }
+
   callsOf(method: string): Call[] {
     return this.calls.filter((call) => call.method === method.toLowerCase());
   }
@@ -128,7 +148,9 @@ export class FakeBotApi {
   }
 
   #enqueue(update: Update): void {
-    this.#queue = [...this.#queue, update].sort((one, other) => one.update_id - other.update_id);
+    const isNewest = (this.#queue.at(-1)?.update_id ?? 0) <= update.update_id;
+    if (isNewest) this.#queue.push(update);
+    else this.#queue = [...this.#queue, update].sort((one, other) => one.update_id - other.update_id);
     this.#waiting?.wake();
   }
 
@@ -137,9 +159,10 @@ export class FakeBotApi {
     const isFile = kind === 'file/bot';
     const method = isFile ? 'download' : (rest ?? '').toLowerCase();
     const { parameters, files } = await readForm(request);
-    this.calls.push({ method, parameters });
+    const call: Call = { method, parameters, at: performance.now() };
+    this.calls.push(call);
     if (token !== this.token) return answer(response, 401, { ok: false, error_code: 401, description: 'Unauthorized' });
-    const failure = this.#failureFor({ method, parameters });
+    const failure = this.#failureFor(call);
     await failure?.after;
     if (failure?.cut === 'before') return void response.destroy();
     if (failure?.location !== undefined) return void response.writeHead(307, { location: failure.location }).end();
@@ -147,6 +170,7 @@ export class FakeBotApi {
       return void response.writeHead(failure.status ?? 502, { 'content-type': 'text/html' }).end(failure.body);
     try {
       if (failure?.status !== undefined) throw refusalOf(failure);
+      this.#limit(call);
       if (isFile) return this.#download(rest ?? '', response, failure);
       const result = await this.#result(method, { parameters, files }, response);
       await failure?.answerAfter;
@@ -161,6 +185,13 @@ export class FakeBotApi {
 
   #failureFor(call: Call): Failure | undefined {
     return this.#failures.get(call.method)?.shift() ?? this.#failures.get('*')?.shift() ?? this.trouble?.(call);
+  }
+
+  #limit(call: Call): void {
+    const excess = this.limits?.take(call.method, call.parameters);
+    if (!excess) return;
+    this.refused.push({ ...call, ...excess });
+    throw refusalOf({ status: 429, retryAfter: excess.retryAfter });
   }
 
   #download(path: string, response: ServerResponse, failure: Failure | undefined): void {

@@ -51,6 +51,8 @@ export interface ModelServer extends AsyncDisposable {
   readonly url: string;
   readonly requests: readonly ModelRequest[];
   script: Script;
+  /** Drops the requests so far. Their numbers are not given again. */
+  forget(): void;
   close(): Promise<void>;
 }
 
@@ -81,6 +83,7 @@ export const inTurn = (...replies: Reply[]): Script => {
  */
 export async function startModelServer(script: Script): Promise<ModelServer> {
   const requests: ModelRequest[] = [];
+  let requestCount = 0;
   const server = createServer((request, response) => {
     answer(request, response).catch((error: unknown) => {
       response.destroy(error instanceof Error ? error : undefined);
@@ -103,7 +106,7 @@ export async function startModelServer(script: Script): Promise<ModelServer> {
       if (!response.writableFinished) disconnect();
     });
     const seen: ModelRequest = {
-      index: requests.length,
+      index: requestCount++,
       receivedAt,
       protocol: protocol.name,
       path,
@@ -131,6 +134,9 @@ export async function startModelServer(script: Script): Promise<ModelServer> {
     url: '',
     requests,
     script,
+    forget() {
+      requests.length = 0;
+    },
     async close() {
       const closed = new Promise((resolve) => server.close(resolve));
       server.closeAllConnections();
