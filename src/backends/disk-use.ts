@@ -1,9 +1,7 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { statfs } from 'node:fs/promises';
-import { createInterface } from 'node:readline';
 import type { DiskUse } from '../core/sandbox.ts';
-import { started } from '../lib/started.ts';
+import { programs } from '../lib/program-pool.ts';
+import type { Program } from '../lib/program-starter.ts';
 import { directoryBytes } from './sandbox-directory.ts';
 
 /** File systems in memory, which counts as memory of the sandbox: tmpfs, ramfs, hugetlbfs. */
@@ -24,8 +22,11 @@ export async function diskUseOf(directories: readonly string[], processes: reado
 
 /** Files and directories; 0 where `du` cannot count them. */
 async function directoryFiles(directory: string): Promise<number> {
+  if (directory === '') return 0;
   let files = 0;
-  if (directory !== '') for await (const line of linesOf('du', ['-s', '--inodes', '--', directory])) files = Number.parseInt(line, 10) || 0;
+  await forLinesOf(['du', '-s', '--inodes', '--', directory], (line) => {
+    files = Number.parseInt(line, 10) || 0;
+  });
   return files;
 }
 
@@ -33,23 +34,22 @@ async function directoryFiles(directory: string): Promise<number> {
 async function deletedFilesOf(processes: readonly number[]): Promise<{ bytes: number; files: number }> {
   const directories = processes.flatMap((pid) => [`/proc/${pid}/fd`, `/proc/${pid}/map_files`]);
   const counted = new Set<string>();
-  const inMemory = new Map<string, Promise<boolean>>();
-  let bytes = 0;
-  let files = 0;
-  if (directories.length === 0) return { bytes, files };
+  const devices = new Map<string, { isInMemory: Promise<boolean>; bytes: number; files: number }>();
+  if (directories.length === 0) return { bytes: 0, files: 0 };
   // Their names are numbers, so that a line is a line.
-  const lines = linesOf('find', ['-L', ...directories, '-maxdepth', '1', '-type', 'f', '-links', '0', '-printf', '%D %i %b %p\n']);
-  for await (const line of lines) {
-    const [device = '', inode = '', blocks = '', path = ''] = line.split(' ');
-    const key = `${device} ${inode}`;
-    if (counted.has(key)) continue;
+  const looking = ['-L', ...directories, '-maxdepth', '1', '-type', 'f', '-links', '0', '-printf', '%D %i %b %p\n'];
+  await forLinesOf(['find', ...looking], (line) => {
+    const [name = '', inode = '', blocks = '', path = ''] = line.split(' ');
+    const key = `${name} ${inode}`;
+    if (counted.has(key)) return;
     if (counted.size < maxRemembered) counted.add(key);
-    if (!inMemory.has(device)) inMemory.set(device, isInMemory(path));
-    if (await inMemory.get(device)) continue;
-    bytes += Number(blocks) * 512;
-    files += 1;
-  }
-  return { bytes, files };
+    const device = devices.get(name) ?? { isInMemory: isInMemory(path), bytes: 0, files: 0 };
+    devices.set(name, device);
+    device.bytes += Number(blocks) * 512;
+    device.files += 1;
+  });
+  const onDisk = await Promise.all([...devices.values()].map(async (device) => ((await device.isInMemory) ? [] : [device])));
+  return { bytes: sum(onDisk.flat().map(({ bytes }) => bytes)), files: sum(onDisk.flat().map(({ files }) => files)) };
 }
 
 async function isInMemory(path: string): Promise<boolean> {
@@ -57,25 +57,15 @@ async function isInMemory(path: string): Promise<boolean> {
   return memoryTypes.has(type >>> 0);
 }
 
-/** The output of a program, by lines; its errors, such as vanished files, are ignored. Throws when it takes too long. */
-async function* linesOf(program: string, args: readonly string[]): AsyncGenerator<string> {
-  const child = started(spawn(program, args, { stdio: ['ignore', 'pipe', 'ignore'] }));
-  let isLate = false;
-  const end = (): void => {
-    isLate = true;
-    child.kill('SIGKILL');
+/** Hands on the output of a program by lines; its errors, such as vanished files, are ignored. Rejects when it takes too long. */
+async function forLinesOf(words: Program['words'], onLine: (line: string) => void): Promise<void> {
+  let pending = '';
+  const onOutput = (piece: Buffer): void => {
+    const lines = (pending + piece.toString('latin1')).split('\n');
+    pending = lines.pop() ?? '';
+    for (const line of lines) onLine(line);
   };
-  const late = setTimeout(end, lookPatienceMs);
-  const closed = once(child, 'close');
-  try {
-    yield* createInterface(child.stdout);
-    await closed;
-    // Security: half a count would be taken for the whole.
-    if (isLate) throw new Error(`${program} took longer than ${lookPatienceMs / 1000} s`);
-  } finally {
-    clearTimeout(late);
-    child.kill('SIGKILL');
-  }
+  await programs.run({ words, timeoutMs: lookPatienceMs, onOutput });
 }
 
 function sum(numbers: readonly number[]): number {

@@ -8,6 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import * as z from 'zod';
 import type { ListedSandbox, SandboxSpec } from '../core/sandbox.ts';
 import { makeDirectory } from '../lib/make-directory.ts';
+import { programs } from '../lib/program-pool.ts';
 import { started } from '../lib/started.ts';
 
 /** The record of a sandbox, beside its files and out of its reach. */
@@ -187,11 +188,10 @@ async function run(program: string, args: readonly string[]): Promise<string> {
 /** Size of a directory on the disk; 0 when it is gone. Files that vanish meanwhile are ignored. */
 export async function directoryBytes(directory: string): Promise<number> {
   if (directory === '') return 0;
-  const child = started(spawn('du', ['-sk', '--', directory], { stdio: ['ignore', 'pipe', 'ignore'] }));
   let text = '';
-  child.stdout.on('data', (data: Buffer) => {
-    text += data.toString();
-  });
-  await once(child, 'close');
+  const onOutput = (piece: Buffer): void => {
+    text += piece.toString('latin1');
+  };
+  await programs.run({ words: ['du', '-sk', '--', directory], onOutput });
   return (Number(text.split('\t')[0]) || 0) * 1024;
 }

@@ -2,12 +2,16 @@ import { execFile, execFileSync } from 'node:child_process';
 import { constants, openSync, readSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { promisify } from 'node:util';
+import { programs } from '../../lib/program-pool.ts';
 
 const run = promisify(execFile);
 
 /** Makes named pipes that every user may open; the mode of the directory decides who can reach them. */
 export async function makePipes(directory: string, names: readonly string[]): Promise<void> {
-  await run('mkfifo', ['-m', '666', '--', ...names], { cwd: directory });
+  const words = ['mkfifo', '-m', '666', '--', ...names] as const;
+  const code = await programs.run({ words, cwd: directory, onOutput: () => undefined });
+  // Says why.
+  if (code !== 0) await run('mkfifo', words.slice(1), { cwd: directory });
 }
 
 export function makePipesNow(directory: string, names: readonly string[]): void {
