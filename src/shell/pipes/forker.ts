@@ -8,11 +8,11 @@ import { processName } from '../../lib/process-name.ts';
 import type { EndRecord } from '../end-channel.ts';
 import { markOf, newMarkBase } from '../marks.ts';
 import { openShellSandbox, type Place } from '../shell-sandbox.ts';
-import type { Shell, Spawner, SpawnRequest } from '../spawner.ts';
+import type { Shell, ShellOwner, Spawner, SpawnRequest } from '../spawner.ts';
 import type { StateStore } from '../state-store.ts';
 import { EventChannel } from './event-channel.ts';
 import { makePipes, makePipesNow, openForWriting } from './named-pipes.ts';
-import { PipedShell, pipeSuffixes } from './piped-shell.ts';
+import { type Habits, PipedShell, pipeSuffixes } from './piped-shell.ts';
 
 const batch = 24;
 const helloPatienceMs = 20_000;
@@ -64,6 +64,7 @@ export class Attachment implements Spawner {
   readonly #numbers = [...firstNumbers];
   #made = firstNumbers.length;
   #making: Promise<void> | undefined;
+  readonly #habits: Habits = { usesFiles: false };
   #sequence = 0;
   #closed = false;
 
@@ -176,7 +177,7 @@ export class Attachment implements Spawner {
     const number = this.#numbers.shift() ?? this.#makeOneNow();
     if (this.#numbers.length < batch / 3 && !this.#closed) this.#makeMore().catch(() => undefined);
     const mark = markOf(this.#base, number);
-    const shell = new PipedShell(join(this.#directory, String(number)), mark, request, {
+    const owner: ShellOwner = {
       receive: (record) => {
         clearInterval(nudges);
         // Before the result is known and the sandbox may be closed: otherwise a slow supervisor costs what the command left in the background.
@@ -189,7 +190,8 @@ export class Attachment implements Spawner {
         this.#shells.delete(shell.lost);
       },
       kill: (signal) => this.#kill(mark, signal),
-    });
+    };
+    const shell = new PipedShell(join(this.#directory, String(number)), mark, request, owner, this.#habits);
     // In a sandbox that is full the forker would wait many seconds for room to start the shell: the command is refused instead.
     const nudges = setInterval(() => this.#nudge(mark), nudgeMs).unref();
     this.#shells.add(shell.lost);

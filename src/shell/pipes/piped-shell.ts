@@ -27,6 +27,15 @@ const startPatienceMs = 2_000;
 /** How long no command must have come before a shell prepares for the file tools. */
 const pauseMs = 30;
 
+/** A command of the file tools. See `guest/shell.bash`. */
+const fileCommand = '__hermetic_file "$@"';
+
+/** What the commands of one attachment have in common. */
+export interface Habits {
+  /** A file tool has run: the next one is not far, so that waiting shells prepare for it. */
+  usesFiles: boolean;
+}
+
 interface SocketPipe extends OutputPipe {
   readonly stream: Socket;
 }
@@ -37,6 +46,7 @@ export class PipedShell implements Shell {
   readonly mark: string;
   readonly #at: string;
   readonly #owner: ShellOwner;
+  readonly #habits: Habits;
   readonly #end: Socket;
   readonly #state: DumpReader;
   readonly #acknowledge: number;
@@ -54,8 +64,9 @@ export class PipedShell implements Shell {
   #over = false;
   #released = false;
 
-  constructor(at: string, mark: string, request: SpawnRequest, owner: ShellOwner) {
+  constructor(at: string, mark: string, request: SpawnRequest, owner: ShellOwner, habits: Habits) {
     this.mark = mark;
+    this.#habits = habits;
     this.#at = at;
     this.#owner = owner;
     this.#waits = request.call === undefined;
@@ -93,7 +104,7 @@ export class PipedShell implements Shell {
     if (record.kind === 'ready') {
       this.#ready = true;
       if (this.#closeWhenReady) this.closeStdin();
-      if (this.#waits) this.#pause = setTimeout(() => this.#useThePause(), pauseMs).unref();
+      if (this.#waits && this.#habits.usesFiles) this.#pause = setTimeout(() => this.#useThePause(), pauseMs).unref();
     }
     this.#begun.resolve();
     this.#owner.receive(record);
@@ -121,6 +132,7 @@ export class PipedShell implements Shell {
   begin(call: Call, delta: string): void {
     this.#waits = false;
     clearTimeout(this.#pause);
+    this.#habits.usesFiles ||= call.script === fileCommand;
     const fields = fieldsOf(call);
     const text = fields.join('');
     const isShort = text.length <= shortCall;
