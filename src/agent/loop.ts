@@ -2,10 +2,9 @@ import type { ToolSet } from 'ai';
 import type { Agent, Turn, TurnResult } from '../core/agent.ts';
 import type { Usage } from '../core/conversation.ts';
 import { HermeticError } from '../core/errors.ts';
-import type { Tool, ToolResult } from '../core/tool.ts';
+import type { ToolResult } from '../core/tool.ts';
 import { within } from '../lib/deadline.ts';
 import { errorText } from '../lib/error-text.ts';
-import { inputSchemaOf } from '../lib/json-schema.ts';
 import { type Answer, ask, type MadeCall, type Patience } from './ask.ts';
 import { Context } from './compact.ts';
 import {
@@ -23,6 +22,7 @@ import {
 import { systemPrompt } from './prompt.ts';
 import { tokensOfText } from './size.ts';
 import { summaryInstructions } from './summary.ts';
+import { tokensOfTool, toolSet } from './tool-set.ts';
 import { openCalls } from './turn-progress.ts';
 
 const usual: Patience = {
@@ -62,9 +62,7 @@ class Run {
     this.#turn = turn;
     this.#patience = patience;
     this.#system = systemPrompt(turn.facts);
-    const overhead =
-      tokensOfText(this.#system) +
-      turn.tools.reduce((sum, tool) => sum + tokensOfText(tool.description + JSON.stringify(schemaOf(tool))), 0);
+    const overhead = tokensOfText(this.#system) + turn.tools.reduce((sum, tool) => sum + tokensOfTool(tool), 0);
     this.#context = new Context(readTranscript(turn.history), turn.model.contextTokens, overhead);
   }
 
@@ -206,20 +204,4 @@ class Run {
     }
     this.#context.add(stored);
   }
-}
-
-function schemaOf(tool: Tool): Record<string, unknown> {
-  const { $schema: _dialect, ...schema } = inputSchemaOf(tool.input);
-  return schema;
-}
-
-/** Security: without anything to execute and without a check of the input: calls go through the toolbox that the turn gives. */
-async function toolSet(tools: readonly Tool[]): Promise<ToolSet> {
-  const { jsonSchema, tool } = await import('ai');
-  return Object.fromEntries(
-    tools.map((each) => [
-      each.name,
-      tool({ description: each.description, inputSchema: jsonSchema(schemaOf(each) as Parameters<typeof jsonSchema>[0]) }),
-    ]),
-  );
 }
