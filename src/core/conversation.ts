@@ -180,12 +180,18 @@ export interface ConversationLedger {
   /** A new epoch: the transcript is kept but no longer read, and the choices are gone. */
   reset(parts: readonly string[], at: Date): Promise<void>;
   addUsage(parts: readonly string[], usage: Usage): Promise<void>;
-  /** A turn stays in the epoch of its first message: what it says after a reset is kept, but not read. `now` unless it is said. */
-  append(parts: readonly string[], turn: string, messages: readonly unknown[], at: Date, sync?: Sync): Promise<void>;
+  /** A turn stays in the epoch of its first message: what it says after a reset is kept, but not read. `sync` is `now` unless it is said. */
+  append(
+    parts: readonly string[],
+    turn: string,
+    messages: readonly unknown[],
+    at: Date,
+    more?: { sync?: Sync; usage?: Usage | undefined },
+  ): Promise<void>;
   /** Of the present epoch, from the last summary on, in order. */
   read(parts: readonly string[]): Promise<TranscriptEntry[]>;
-  /** The messages of `read` alone. */
-  readMessages(parts: readonly string[]): Promise<unknown[]>;
+  /** The session, and the messages of `read` alone. */
+  present(parts: readonly string[]): Promise<{ entry: SessionEntry; messages: unknown[] }>;
   /** All messages of one turn, if it belongs to the present epoch, in order: also those that a summary stands for, and no summary. */
   readTurn(parts: readonly string[], turn: string): Promise<unknown[]>;
   /** As if it had never been recorded. */

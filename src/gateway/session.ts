@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Model } from '../core/agent.ts';
 import type { WatchedProcess } from '../core/background.ts';
 import type { Channel, IncomingPress, Place } from '../core/channel.ts';
-import type { InboxEntry } from '../core/conversation.ts';
+import type { InboxEntry, SessionEntry } from '../core/conversation.ts';
 import { HermeticError } from '../core/errors.ts';
 import type { SessionId } from '../core/session.ts';
 import { isStoreFault } from '../core/set-aside.ts';
@@ -88,8 +88,8 @@ export class ChatSession {
   }
 
   /** The model chosen in this session, or the configured one. */
-  async model(): Promise<Model> {
-    const choice = (await this.deps.store.conversations.find(this.id.parts))?.choices.model;
+  async model(choices?: SessionEntry['choices']): Promise<Model> {
+    const choice = (choices ?? (await this.deps.store.conversations.find(this.id.parts))?.choices)?.model;
     return await this.deps.model(typeof choice === 'string' ? choice : undefined);
   }
 

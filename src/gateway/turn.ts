@@ -13,7 +13,8 @@ export async function runTurn(session: ChatSession, turn: RunningTurn): Promise<
   await remindOfYolo(session, turn);
   const input = await Promise.all(turn.messages.map(({ message }) => inputOf(session, message)));
   try {
-    await askAgent(session, turn, input);
+    // Nothing was recorded of it yet.
+    await askAgent(session, turn, input, []);
   } catch (error) {
     await sayWhereFilesAre(session, turn, input);
     throw error;
@@ -22,19 +23,22 @@ export async function runTurn(session: ChatSession, turn: RunningTurn): Promise<
 
 /** Continues a turn that an earlier program began: its input is in the transcript. */
 export async function resumeTurn(session: ChatSession, turn: RunningTurn): Promise<void> {
-  await askAgent(session, turn, []);
+  const { conversations } = session.deps.store;
+  // All of the turn, also what was summed up: the number of an answer is part of its key, and must not be given twice.
+  await askAgent(session, turn, [], await conversations.readTurn(session.id.parts, turn.id));
 }
 
-async function askAgent(session: ChatSession, turn: RunningTurn, input: readonly TurnInput[]): Promise<void> {
+/** `recorded`: the messages of the turn that are in the transcript. */
+async function askAgent(session: ChatSession, turn: RunningTurn, input: readonly TurnInput[], recorded: readonly unknown[]): Promise<void> {
   const { agent, settings, store } = session.deps;
   const { parts } = session.id;
-  // All of the turn, also what was summed up: the number of an answer is part of its key, and must not be given twice.
-  const progress = turnProgress(await store.conversations.readTurn(parts, turn.id));
+  const progress = turnProgress(recorded);
   const display = new TurnDisplay(session, turn, progress.answers.length);
   try {
+    const { entry, messages } = await store.conversations.present(parts);
     const result = await agent.run({
-      model: await session.model(),
-      history: await store.conversations.readMessages(parts),
+      model: await session.model(entry.choices),
+      history: messages,
       input,
       facts: await factsFor(session, turn),
       tools: session.tools.tools,
@@ -115,8 +119,7 @@ function transcript({ deps, id }: ChatSession, turn: RunningTurn): Pick<Turn, 'r
       // Half an answer is none: the next program asks for all of it.
       if (turn.isParked && answers.length > 0) return;
       // Calls of tools must be on disk before they run. Everything else is on disk before people see it.
-      await conversations.append(id.parts, turn.id, messages, new Date(), kind === 'calling' ? 'now' : 'later');
-      if (usage) await conversations.addUsage(id.parts, usage);
+      await conversations.append(id.parts, turn.id, messages, new Date(), { sync: kind === 'calling' ? 'now' : 'later', usage });
     },
     summarise: async (count, summary, usage) => {
       // As it is now: an earlier summary of this turn has changed what is counted.

@@ -30,7 +30,7 @@ const columns: Columns = {
     why: true,
   },
   heard_places: { heard_at: true, is_direct: true, name: true, person: true, place: true, platform: true },
-  inbox: { identity: true, incoming: true, received_at: true, role: true, seq: true, session: true, state: true, turn: true },
+  inbox: { identity: true, incoming: true, received_at: true, role: true, seq: true, session: true, state: true, tries: true, turn: true },
   outbox: {
     added_at: true,
     attempts: true,

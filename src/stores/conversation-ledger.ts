@@ -1,15 +1,24 @@
-import type { Selectable, Transaction } from 'kysely';
+import type { Transaction } from 'kysely';
 import type { Place } from '../core/channel.ts';
 import type { ConversationLedger, SessionEntry, Sync, TranscriptEntry, Usage } from '../core/conversation.ts';
 import type { Access } from './access.ts';
-import { takeNumbers } from './counter.ts';
+import {
+  activity,
+  addition,
+  consumption,
+  countAndRest,
+  presentRow,
+  removalOfTurn,
+  type SessionRow,
+  sessionRow,
+} from './conversation-statements.ts';
+import { rememberNumbers } from './counter.ts';
 import { placeJson, placeOf, readJson } from './json-columns.ts';
 import { removeOld } from './remove-old.ts';
 import { removeOldTurns } from './remove-old-turns.ts';
 import type { Tables } from './schema.ts';
+import type { Statements } from './statement.ts';
 import { type KnownTranscript, TranscriptCache } from './transcript-cache.ts';
-
-type SessionRow = Selectable<Tables['sessions']>;
 
 export class SqlConversationLedger implements ConversationLedger {
   readonly #access: Access;
@@ -46,9 +55,7 @@ export class SqlConversationLedger implements ConversationLedger {
   }
 
   async find(parts: readonly string[]): Promise<SessionEntry | undefined> {
-    const row = await this.#access.read((db) =>
-      db.selectFrom('sessions').selectAll().where('session', '=', JSON.stringify(parts)).executeTakeFirst(),
-    );
+    const row = await this.#access.prepared.read((statements) => statements.first(sessionRow, { session: JSON.stringify(parts) }));
     return row && entryOf(row);
   }
 
@@ -60,7 +67,8 @@ export class SqlConversationLedger implements ConversationLedger {
   }
 
   async active(parts: readonly string[], at: Date): Promise<void> {
-    await this.#change(parts, (row) => ({ last_active_at: Math.max(Number(row.last_active_at), at.getTime()) }), 'later');
+    const given = { session: JSON.stringify(parts), at: at.getTime() };
+    await this.#access.prepared.run((statements) => refuseMissing(statements.run(activity, given), parts), 'later');
   }
 
   async choose(parts: readonly string[], name: string, value: unknown): Promise<void> {
@@ -78,36 +86,23 @@ export class SqlConversationLedger implements ConversationLedger {
   }
 
   async addUsage(parts: readonly string[], usage: Usage): Promise<void> {
-    await this.#change(
-      parts,
-      (row) => ({
-        input_tokens: Number(row.input_tokens) + usage.inputTokens,
-        output_tokens: Number(row.output_tokens) + usage.outputTokens,
-        cached_tokens: Number(row.cached_tokens) + usage.cachedTokens,
-        cost: usage.cost === undefined ? row.cost : (row.cost ?? 0) + usage.cost,
-      }),
-      'later',
-    );
+    await this.#access.prepared.run((statements) => addUsage(statements, parts, usage), 'later');
   }
 
-  async append(parts: readonly string[], turn: string, messages: readonly unknown[], at: Date, sync?: Sync): Promise<void> {
-    const session = JSON.stringify(parts);
-    await this.#access.transaction(async (db) => {
-      const row = await rowOf(db, parts);
-      if (messages.length === 0) return;
-      const earlier = await db
-        .selectFrom('transcript')
-        .select('epoch')
-        .where('session', '=', session)
-        .where('turn', '=', JSON.stringify(turn))
-        .limit(1)
-        .executeTakeFirst();
-      const common = { session, epoch: Number((earlier ?? row).epoch), turn: JSON.stringify(turn), at: at.getTime() };
-      const first = await takeNumbers(db, 'transcript', messages.length);
-      for (const [index, message] of messages.entries()) {
-        const entry = { ...common, seq: first + index, message: jsonOf(message) };
-        await db.insertInto('transcript').values(entry).execute();
-      }
+  async append(
+    parts: readonly string[],
+    turn: string,
+    messages: readonly unknown[],
+    at: Date,
+    { sync, usage }: { sync?: Sync; usage?: Usage | undefined } = {},
+  ): Promise<void> {
+    const common = { session: JSON.stringify(parts), turn: JSON.stringify(turn), at: at.getTime() };
+    // One statement is a transaction of its own.
+    const together = messages.length === 1 && usage === undefined ? 'run' : 'transaction';
+    await this.#access.prepared[together]((statements) => {
+      if (messages.length === 0) refuseMissing(statements.all(sessionRow, common).length, parts);
+      for (const message of messages) refuseMissing(statements.run(addition, { ...common, message: jsonOf(message) }), parts);
+      if (usage) addUsage(statements, parts, usage);
     }, sync);
   }
 
@@ -124,32 +119,30 @@ export class SqlConversationLedger implements ConversationLedger {
     }, 'later');
   }
 
-  async readMessages(parts: readonly string[]): Promise<unknown[]> {
+  async present(parts: readonly string[]): Promise<{ entry: SessionEntry; messages: unknown[] }> {
     const session = JSON.stringify(parts);
-    return await this.#access.transaction(async (db) => {
-      const { epoch, summary, rest } = await presentOf(db, parts);
-      const from = Number(summary?.seq ?? 0);
-      const { count } = await rest
-        .clearOrderBy()
-        .select((select) => select.fn.countAll().as('count'))
-        .executeTakeFirstOrThrow();
-      const after = async (known: KnownTranscript | undefined): Promise<KnownTranscript> => {
-        const rows = await rest
-          .select(['seq', 'message'])
-          .where('seq', '>', known?.last ?? from)
-          .execute();
+    return await this.#access.prepared.read((statements) => {
+      const row = statements.first(presentRow, { session });
+      if (!row) throw noConversation(parts);
+      const epoch = Number(row.epoch);
+      const from = Number(row.up_to ?? 0);
+      const after = (known: KnownTranscript | undefined): { transcript: KnownTranscript; isWhole: boolean } => {
+        // Both at once: what comes in between would be counted, and not be there.
+        const [count, ...rows] = statements.all(countAndRest, { session, epoch, from, last: known?.last ?? from });
         // One statement takes half as long as one for each message.
         const text = rows.map(({ message }) => message).join(',');
         const messages = [...(known?.messages ?? []), ...readJson(`[${text}]`)];
         const last = Number(rows.at(-1)?.seq ?? known?.last ?? from);
-        return { epoch, from, last, messages, characters: (known?.characters ?? 0) + text.length };
+        const transcript = { epoch, from, last, messages, characters: (known?.characters ?? 0) + text.length };
+        return { transcript, isWhole: messages.length === Number(count?.message) };
       };
-      let transcript = await after(this.#transcripts.find(session, epoch, from));
+      const added = after(this.#transcripts.find(session, epoch, from));
       // Messages that were cached have been removed.
-      if (transcript.messages.length !== Number(count)) transcript = await after(undefined);
+      const { transcript } = added.isWhole ? added : after(undefined);
       this.#transcripts.keep(session, transcript);
-      return summary ? [readJson(summary.message), ...transcript.messages] : [...transcript.messages];
-    }, 'later');
+      const entry = entryOf(row);
+      return { entry, messages: row.summary === null ? [...transcript.messages] : [readJson(row.summary), ...transcript.messages] };
+    });
   }
 
   async readTurn(parts: readonly string[], turn: string): Promise<unknown[]> {
@@ -169,9 +162,11 @@ export class SqlConversationLedger implements ConversationLedger {
   }
 
   async forgetTurn(parts: readonly string[], turn: string): Promise<void> {
-    await this.#access.run((db) =>
-      db.deleteFrom('transcript').where('session', '=', JSON.stringify(parts)).where('turn', '=', JSON.stringify(turn)).execute(),
-    );
+    const given = { session: JSON.stringify(parts), turn: JSON.stringify(turn) };
+    await this.#access.prepared.transaction((statements) => {
+      rememberNumbers(statements, 'transcript');
+      statements.run(removalOfTurn, given);
+    });
   }
 
   async summarise(parts: readonly string[], upTo: number, summary: unknown, at: Date): Promise<boolean> {
@@ -228,8 +223,23 @@ interface SessionChanges {
 
 async function rowOf(db: Transaction<Tables>, parts: readonly string[]): Promise<SessionRow> {
   const row = await db.selectFrom('sessions').selectAll().where('session', '=', JSON.stringify(parts)).executeTakeFirst();
-  if (!row) throw new Error(`There is no conversation ${JSON.stringify(parts)}.`);
+  if (!row) throw noConversation(parts);
   return row;
+}
+
+function noConversation(parts: readonly string[]): Error {
+  return new Error(`There is no conversation ${JSON.stringify(parts)}.`);
+}
+
+/** Every change of a conversation that exists changes a row. */
+function refuseMissing(rows: number, parts: readonly string[]): void {
+  if (rows === 0) throw noConversation(parts);
+}
+
+function addUsage(statements: Statements, parts: readonly string[], usage: Usage): void {
+  const { inputTokens, outputTokens, cachedTokens, cost = null } = usage;
+  const given = { session: JSON.stringify(parts), inputTokens, outputTokens, cachedTokens, cost };
+  refuseMissing(statements.run(consumption, given), parts);
 }
 
 /** The present epoch: a summary, if there is one, and the messages since, in order. */

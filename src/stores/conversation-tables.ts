@@ -1,4 +1,4 @@
-import type { ColumnType, Transaction } from 'kysely';
+import type { ColumnType, Generated, Transaction } from 'kysely';
 
 /** A whole number. Some drivers give large ones as text. */
 type Count = ColumnType<number | string, number, number>;
@@ -19,6 +19,8 @@ export interface ConversationTables {
     received_at: Count;
     turn: Json | null;
     role: string | null;
+    /** How often it was begun without an end. */
+    tries: Generated<number>;
   };
   outbox: {
     seq: Count;

@@ -3,15 +3,14 @@ import type { Incoming } from '../core/channel.ts';
 import type { InboxEntry, InboxLedger, InboxState, UnreadableEntry } from '../core/conversation.ts';
 import { canonicalJson, digestOf } from '../lib/canonical-json.ts';
 import type { Access } from './access.ts';
-import { takeNumbers } from './counter.ts';
+import { nextNumber } from './counter.ts';
 import { placeJson } from './json-columns.ts';
 import { noteHeard } from './people-ledger.ts';
 import { removeOld } from './remove-old.ts';
 import type { Tables } from './schema.ts';
-import { countTry, forgetTries, inboxSource } from './set-aside-ledger.ts';
+import { Statement, type Statements } from './statement.ts';
 
-/** Databases bound the values of one statement. */
-const maxAtOnce = 500;
+type Row = Selectable<Tables['inbox']>;
 
 export class SqlInboxLedger implements InboxLedger {
   readonly #access: Access;
@@ -21,30 +20,27 @@ export class SqlInboxLedger implements InboxLedger {
   }
 
   async accept(session: readonly string[], incoming: Incoming, receivedAt: Date): Promise<number | undefined> {
-    const identity = digestOf([placeJson(incoming.place), incoming.id]);
-    return await this.#access.transaction(async (db) => {
-      const known = await db.selectFrom('inbox').select('seq').where('identity', '=', identity).executeTakeFirst();
-      if (known) return undefined;
-      const seq = await takeNumbers(db, 'inbox');
-      const row = { seq, identity, session: JSON.stringify(session), incoming: canonicalJson(incoming) };
-      await db
-        .insertInto('inbox')
-        .values({ ...row, state: 'waiting', received_at: receivedAt.getTime(), turn: null, role: null })
-        .execute();
-      if (incoming.kind === 'message' && !incoming.report) await noteHeard(db, incoming, receivedAt);
-      return seq;
+    const row = {
+      identity: digestOf([placeJson(incoming.place), incoming.id]),
+      session: JSON.stringify(session),
+      incoming: canonicalJson(incoming),
+      received_at: receivedAt.getTime(),
+    };
+    return await this.#access.prepared.transaction((statements) => {
+      const added = statements.first(insertion, row);
+      if (added && incoming.kind === 'message' && !incoming.report) noteHeard(statements, incoming, receivedAt);
+      return added && Number(added.seq);
     });
   }
 
   async list(state: InboxState, session?: readonly string[]): Promise<InboxEntry[]> {
-    const rows = await this.#access.read((db) => {
-      let query = db.selectFrom('inbox').selectAll().where('state', '=', state);
-      if (session !== undefined) query = query.where('session', '=', JSON.stringify(session));
-      return query.orderBy('seq').execute();
-    });
-    const tries = await this.#tries();
+    const rows = await this.#access.prepared.read((statements) =>
+      session === undefined
+        ? statements.all(inState, { state })
+        : statements.all(inStateOfSession, { state, session: JSON.stringify(session) }),
+    );
     return rows.flatMap((row) => {
-      const entry = entryOf(row, tries.get(String(row.seq)) ?? 0);
+      const entry = entryOf(row);
       return entry instanceof Error ? [] : [entry];
     });
   }
@@ -54,45 +50,23 @@ export class SqlInboxLedger implements InboxLedger {
       db.selectFrom('inbox').selectAll().where('state', 'in', ['waiting', 'running']).orderBy('seq').execute(),
     );
     return rows.flatMap((row) => {
-      const entry = entryOf(row, 0);
+      const entry = entryOf(row);
       return entry instanceof Error ? [{ seq: Number(row.seq), content: row.incoming, reason: entry.message }] : [];
     });
   }
 
   async trying(seq: number): Promise<void> {
-    await this.#access.transaction((db) => countTry(db, inboxSource, String(seq)), 'later');
+    await this.#access.prepared.run((statements) => statements.run(countTry, { seq }), 'later');
   }
 
   async excuse(seqs: readonly number[]): Promise<void> {
-    await this.#access.transaction(async (db) => {
-      for (const seq of seqs) await forgetTries(db, inboxSource, String(seq));
-    }, 'later');
-  }
-
-  async #tries(): Promise<ReadonlyMap<string, number>> {
-    const rows = await this.#access.read((db) =>
-      db.selectFrom('tries').select(['id', 'count']).where('source', '=', inboxSource).execute(),
-    );
-    return new Map(rows.map(({ id, count }) => [id, count]));
+    await this.#changeEach(seqs, (statements, seq) => statements.run(excuse, { seq }));
   }
 
   async begin(seqs: readonly number[], turn: string, role?: InboxEntry['role']): Promise<number[]> {
-    const taken = await this.#access.transaction(async (db) => {
-      const begun: number[] = [];
-      for (const some of portions(seqs)) {
-        const rows = await db
-          .updateTable('inbox')
-          .set({ state: 'running', turn: JSON.stringify(turn), ...(role && { role }) })
-          .where('seq', 'in', some)
-          .where('state', '=', 'waiting')
-          .returning('seq')
-          .execute();
-        begun.push(...rows.map(({ seq }) => Number(seq)));
-      }
-      for (const seq of begun) await countTry(db, inboxSource, String(seq));
-      return begun;
-    }, 'later');
-    return taken.sort((a, b) => a - b);
+    const about = { turn: JSON.stringify(turn), role: role ?? null };
+    const begun = await this.#changeEach(seqs, (statements, seq) => statements.run(beginning, { seq, ...about }));
+    return begun.sort((a, b) => a - b);
   }
 
   async release(turn: string): Promise<void> {
@@ -107,10 +81,14 @@ export class SqlInboxLedger implements InboxLedger {
   }
 
   async done(seqs: readonly number[]): Promise<void> {
-    await this.#access.transaction(async (db) => {
-      for (const some of portions(seqs)) await db.updateTable('inbox').set({ state: 'done' }).where('seq', 'in', some).execute();
-      for (const seq of seqs) await forgetTries(db, inboxSource, String(seq));
-    }, 'later');
+    await this.#changeEach(seqs, (statements, seq) => statements.run(completion, { seq }));
+  }
+
+  /** All or none. Resolves with those that were changed. */
+  async #changeEach(seqs: readonly number[], change: (statements: Statements, seq: number) => number): Promise<number[]> {
+    // One statement is a transaction of its own.
+    const together = seqs.length > 1 ? 'transaction' : 'run';
+    return await this.#access.prepared[together]((statements) => seqs.filter((seq) => change(statements, seq) > 0), 'later');
   }
 
   async prune(before: Date, signal?: AbortSignal): Promise<void> {
@@ -119,12 +97,43 @@ export class SqlInboxLedger implements InboxLedger {
   }
 }
 
-function portions(seqs: readonly number[]): number[][] {
-  return Array.from({ length: Math.ceil(seqs.length / maxAtOnce) }, (_, index) => seqs.slice(index * maxAtOnce, (index + 1) * maxAtOnce));
-}
+const insertion = new Statement<Record<'identity' | 'session' | 'incoming', string> & { received_at: number }, { seq: number | string }>(
+  (db, { identity, session, incoming, received_at }) =>
+    db
+      .insertInto('inbox')
+      .values({ seq: nextNumber('inbox'), identity, session, incoming, state: 'waiting', received_at, turn: null, role: null })
+      .onConflict((conflict) => conflict.column('identity').doNothing())
+      .returning('seq')
+      .compile(),
+);
+const inState = new Statement<{ state: string }, Row>((db, { state }) =>
+  db.selectFrom('inbox').selectAll().where('state', '=', state).orderBy('seq').compile(),
+);
+const inStateOfSession = new Statement<{ state: string; session: string }, Row>((db, { state, session }) =>
+  db.selectFrom('inbox').selectAll().where('state', '=', state).where('session', '=', session).orderBy('seq').compile(),
+);
+const countTry = new Statement<{ seq: number }>((db, { seq }) =>
+  db
+    .updateTable('inbox')
+    .set((set) => ({ tries: set('tries', '+', 1) }))
+    .where('seq', '=', seq)
+    .compile(),
+);
+const excuse = new Statement<{ seq: number }>((db, { seq }) => db.updateTable('inbox').set({ tries: 0 }).where('seq', '=', seq).compile());
+const beginning = new Statement<{ seq: number; turn: string; role: string | null }>((db, { seq, turn, role }) =>
+  db
+    .updateTable('inbox')
+    .set((set) => ({ state: 'running', turn, role: set.fn.coalesce(set.val(role), 'role'), tries: set('tries', '+', 1) }))
+    .where('seq', '=', seq)
+    .where('state', '=', 'waiting')
+    .compile(),
+);
+const completion = new Statement<{ seq: number }>((db, { seq }) =>
+  db.updateTable('inbox').set({ state: 'done', tries: 0 }).where('seq', '=', seq).compile(),
+);
 
 /** An error, which says why, for what is not what this version writes. */
-function entryOf(row: Selectable<Tables['inbox']>, tries: number): InboxEntry | Error {
+function entryOf(row: Row): InboxEntry | Error {
   try {
     return {
       seq: Number(row.seq),
@@ -134,7 +143,7 @@ function entryOf(row: Selectable<Tables['inbox']>, tries: number): InboxEntry | 
       receivedAt: new Date(Number(row.received_at)),
       turn: row.turn === null ? undefined : JSON.parse(row.turn),
       role: row.role === 'admin' || row.role === 'user' ? row.role : undefined,
-      tries,
+      tries: row.tries,
     };
   } catch (error) {
     return error instanceof Error ? error : new Error(String(error));

@@ -5,6 +5,7 @@ import { archiveTables } from './archive-tables.ts';
 import { backgroundTables } from './background-tables.ts';
 import { channelNoteTables } from './channel-note-tables.ts';
 import { conversationTables } from './conversation-tables.ts';
+import { inboxTries } from './inbox-tries-table.ts';
 import { reachTables } from './reach-tables.ts';
 import { rightsTables } from './rights-tables.ts';
 import { setAsideTables } from './set-aside-tables.ts';
@@ -53,4 +54,5 @@ export const migrations: readonly Migration[] = [
   setAsideTables,
   channelNoteTables,
   ageTables,
+  inboxTries,
 ];

@@ -19,23 +19,23 @@ export class SqlOutboxLedger implements OutboxLedger {
   }
 
   async add(place: Place, items: readonly OutboxItem[], at: Date): Promise<boolean> {
-    const identities = items.map(({ key }) => digestOf(key));
+    if (items.length === 0) return true;
+    if (new Set(items.map(({ key }) => key)).size < items.length) return false;
     return await this.#access.transaction(async (db) => {
-      const known = await db.selectFrom('outbox').select('seq').where('identity', 'in', identities).executeTakeFirst();
-      if (known || new Set(identities).size < items.length) return false;
-      await withdraw(
-        db,
-        items.flatMap(({ replaces }) => (replaces === undefined ? [] : [replaces])),
-        'something else took its place',
-        at,
-      );
       const first = await takeNumbers(db, 'outbox', items.length);
-      for (const [index, item] of items.entries()) {
-        await db
-          .insertInto('outbox')
-          .values(rowOf(first + index, place, item, at))
-          .execute();
+      const rows = items.map((item, index) => rowOf(first + index, place, item, at));
+      const added = await db
+        .insertInto('outbox')
+        .values(rows)
+        .onConflict((conflict) => conflict.column('identity').doNothing())
+        .returning('seq')
+        .execute();
+      if (added.length < items.length) {
+        await db.deleteFrom('outbox').where('seq', '>=', first).execute();
+        return false;
       }
+      const replaced = items.flatMap(({ replaces }) => (replaces === undefined ? [] : [replaces]));
+      await withdraw(db, replaced, 'something else took its place', at, first);
       return true;
     }, 'later');
   }
@@ -164,13 +164,15 @@ export class SqlOutboxLedger implements OutboxLedger {
   }
 }
 
-async function withdraw(db: Transaction<Tables>, keys: readonly string[], failure: string, at: Date): Promise<void> {
+/** `before`: of the entries before this one. */
+async function withdraw(db: Transaction<Tables>, keys: readonly string[], failure: string, at: Date, before?: number): Promise<void> {
   for (const key of keys) {
     await db
       .updateTable('outbox')
       .set({ state: 'dropped', settled_at: at.getTime(), failure: JSON.stringify(failure), file: null })
       .where('identity', '=', digestOf(key))
       .where('state', '=', 'waiting')
+      .$if(before !== undefined, (query) => query.where('seq', '<', before ?? 0))
       .execute();
   }
 }

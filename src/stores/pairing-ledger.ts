@@ -7,6 +7,7 @@ import type { Access } from './access.ts';
 import { takeNumbers } from './counter.ts';
 import { readJson } from './json-columns.ts';
 import type { Tables } from './schema.ts';
+import { Statement } from './statement.ts';
 
 const hourMs = 60 * 60 * 1000;
 const renewAfterMs = 10 * 60 * 1000;
@@ -113,14 +114,8 @@ export class SqlPairingLedger implements PairingLedger {
   }
 
   async find(platform: string, person: string): Promise<PairedPerson | undefined> {
-    const row = await this.#access.read((db) =>
-      db
-        .selectFrom('paired')
-        .selectAll()
-        .where('platform', '=', JSON.stringify(platform))
-        .where('person', '=', JSON.stringify(person))
-        .executeTakeFirst(),
-    );
+    const about = { platform: JSON.stringify(platform), person: JSON.stringify(person) };
+    const row = await this.#access.prepared.read((statements) => statements.first(pairedPerson, about));
     return row && pairedOf(row);
   }
 
@@ -168,6 +163,10 @@ export class SqlPairingLedger implements PairingLedger {
     return await derive(code, salt, 32);
   }
 }
+
+const pairedPerson = new Statement<{ platform: string; person: string }, Selectable<Tables['paired']>>((db, { platform, person }) =>
+  db.selectFrom('paired').selectAll().where('platform', '=', platform).where('person', '=', person).compile(),
+);
 
 /** Of the times of the last wrong codes, the latest first. */
 function lockOf(misses: readonly number[]): PairingOutcome | undefined {

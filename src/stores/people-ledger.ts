@@ -1,9 +1,8 @@
-import type { Transaction } from 'kysely';
 import type { IncomingMessage } from '../core/channel.ts';
 import type { HeardPlace, PeopleLedger } from '../core/conversation.ts';
 import type { Access } from './access.ts';
 import { placeJson, placeOf, readJson } from './json-columns.ts';
-import type { Tables } from './schema.ts';
+import { Statement, type Statements } from './statement.ts';
 
 export class SqlPeopleLedger implements PeopleLedger {
   readonly #access: Access;
@@ -33,11 +32,23 @@ export class SqlPeopleLedger implements PeopleLedger {
 }
 
 /** Part of the transaction that accepts the message. */
-export async function noteHeard(db: Transaction<Tables>, { place, from, isDirect }: IncomingMessage, at: Date): Promise<void> {
-  const what = { is_direct: Number(isDirect), name: JSON.stringify(from.name), heard_at: at.getTime() };
-  await db
-    .insertInto('heard_places')
-    .values({ platform: JSON.stringify(place.platform), person: JSON.stringify(from.id), place: placeJson(place), ...what })
-    .onConflict((conflict) => conflict.columns(['platform', 'person', 'place']).doUpdateSet(what))
-    .execute();
+export function noteHeard(statements: Statements, { place, from, isDirect }: IncomingMessage, at: Date): void {
+  statements.run(hear, {
+    platform: JSON.stringify(place.platform),
+    person: JSON.stringify(from.id),
+    place: placeJson(place),
+    is_direct: Number(isDirect),
+    name: JSON.stringify(from.name),
+    heard_at: at.getTime(),
+  });
 }
+
+type Heard = Record<'platform' | 'person' | 'place' | 'name', string> & Record<'is_direct' | 'heard_at', number>;
+
+const hear = new Statement<Heard>((db, { platform, person, place, is_direct, name, heard_at }) =>
+  db
+    .insertInto('heard_places')
+    .values({ platform, person, place, is_direct, name, heard_at })
+    .onConflict((conflict) => conflict.columns(['platform', 'person', 'place']).doUpdateSet({ is_direct, name, heard_at }))
+    .compile(),
+);

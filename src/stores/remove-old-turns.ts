@@ -1,6 +1,7 @@
 import { setImmediate as turnOfLoop } from 'node:timers/promises';
 import { type RawBuilder, sql } from 'kysely';
 import type { Access } from './access.ts';
+import { rememberNumbersOf } from './counter.ts';
 import { maxRows } from './remove-old.ts';
 
 /** So many records are removed by one statement. Those of many chats at the same time are on a page each. */
@@ -26,6 +27,8 @@ interface Turn {
  * have at most 250 records and 8 MB together, or one larger turn. Ends early, with the rest still there, when the signal aborts.
  */
 export async function removeOldTurns(access: Access, before: Date, signal?: AbortSignal): Promise<void> {
+  // Records that come from now on are not old.
+  await rememberNumbersOf(access, 'transcript');
   /** Turns that are old in part only, or may be resumed. They are not judged again at each of their records. */
   const kept = new Set<string>();
   let records: OldRecord[] = [];

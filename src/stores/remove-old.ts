@@ -1,6 +1,7 @@
 import { setImmediate as turnOfLoop } from 'node:timers/promises';
 import { type RawBuilder, type SqlBool, sql } from 'kysely';
 import type { Access } from './access.ts';
+import { rememberNumbersOf } from './counter.ts';
 import type { Tables } from './schema.ts';
 
 /** So many rows are looked at, or removed, by one statement: few enough to hold up neither this thread nor other processes that write. */
@@ -38,6 +39,8 @@ function nextOldRows<Table extends keyof Tables>(
  * rest still there, when the signal aborts.
  */
 export async function removeOld<Table extends keyof Tables>(access: Access, old: Old<Table>, signal?: AbortSignal): Promise<void> {
+  // Rows that come from now on are not old.
+  await rememberNumbersOf(access, old.table);
   let candidates: Candidate[] = [];
   do {
     ({ rows: candidates } = await access.read((db) => nextOldRows(old, candidates.at(-1)).execute(db)));

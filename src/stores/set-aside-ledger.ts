@@ -1,11 +1,11 @@
-import type { Transaction } from 'kysely';
+import { sql } from 'kysely';
 import type { SetAside, SetAsideLedger } from '../core/set-aside.ts';
 import type { Access } from './access.ts';
 import { removeOld } from './remove-old.ts';
-import type { Tables } from './schema.ts';
+import { Statement } from './statement.ts';
 
 /** The source of what waits in our own inbox. */
-export const inboxSource = 'inbox';
+const inboxSource = 'inbox';
 
 export class SqlSetAsideLedger implements SetAsideLedger {
   readonly #access: Access;
@@ -15,18 +15,12 @@ export class SqlSetAsideLedger implements SetAsideLedger {
   }
 
   async trying(source: string, ids: readonly string[], open: readonly string[] | 'all'): Promise<ReadonlyMap<string, number | undefined>> {
-    return await this.#access.transaction(async (db) => {
-      const kept = open === 'all' ? undefined : new Set([...ids, ...open]);
-      const known = await db.selectFrom('tries').select(['id', 'count']).where('source', '=', source).execute();
-      for (const { id } of known) if (kept?.has(id) === false) await forgetTries(db, source, id);
-      const counts = new Map(known.map(({ id, count }) => [id, count]));
-      const tries = new Map<string, number | undefined>();
-      for (const id of ids) {
-        const aside = await db.selectFrom('set_aside').select('id').where('source', '=', source).where('id', '=', id).executeTakeFirst();
-        tries.set(id, aside ? undefined : (counts.get(id) ?? 0));
-        if (!aside) await countTry(db, source, id);
-      }
-      return tries;
+    // What is forgotten and what is counted do not depend on each other, so they are no transaction.
+    return await this.#access.prepared.run((statements) => {
+      if (open !== 'all') statements.run(forgetOthers, { source, ids: JSON.stringify([...ids, ...open]) });
+      const counted = ids.length === 0 ? [] : statements.all(countTries, { source, ids: JSON.stringify(ids) });
+      const counts = new Map(counted.map(({ id, count }) => [id, Number(count) - 1]));
+      return new Map(ids.map((id) => [id, counts.get(id)]));
     }, 'later');
   }
 
@@ -38,8 +32,8 @@ export class SqlSetAsideLedger implements SetAsideLedger {
         .values({ source, id, ...texts, tries, at: at.getTime() })
         .onConflict((conflict) => conflict.columns(['source', 'id']).doNothing())
         .execute();
-      if (source === inboxSource) await db.updateTable('inbox').set({ state: 'aside' }).where('seq', '=', Number(id)).execute();
-      await forgetTries(db, source, id);
+      if (source === inboxSource) await db.updateTable('inbox').set({ state: 'aside', tries: 0 }).where('seq', '=', Number(id)).execute();
+      else await db.deleteFrom('tries').where('source', '=', source).where('id', '=', id).execute();
     });
   }
 
@@ -63,14 +57,12 @@ export class SqlSetAsideLedger implements SetAsideLedger {
   }
 }
 
-export async function countTry(db: Transaction<Tables>, source: string, id: string): Promise<void> {
-  await db
-    .insertInto('tries')
-    .values({ source, id, count: 1 })
-    .onConflict((conflict) => conflict.columns(['source', 'id']).doUpdateSet((set) => ({ count: set('tries.count', '+', 1) })))
-    .execute();
-}
-
-export async function forgetTries(db: Transaction<Tables>, source: string, id: string): Promise<void> {
-  await db.deleteFrom('tries').where('source', '=', source).where('id', '=', id).execute();
-}
+const forgetOthers = new Statement<{ source: string; ids: string }>((db, { source, ids }) =>
+  sql`delete from tries where source = ${source} and id not in (select value from json_each(${ids}))`.compile(db),
+);
+const countTries = new Statement<{ source: string; ids: string }, { id: string; count: number }>((db, { source, ids }) =>
+  sql<{ id: string; count: number }>`insert into tries (source, id, count)
+    select ${source}, value, 1 from json_each(${ids})
+    where not exists (select 1 from set_aside where source = ${source} and set_aside.id = value)
+    on conflict (source, id) do update set count = tries.count + 1 returning id, count`.compile(db),
+);

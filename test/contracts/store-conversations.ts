@@ -11,7 +11,7 @@ export function conversationContract(newPlace: () => StorePlace): void {
     rig.store.conversations.session(session, { title: 'Ada', place: chat }, at(second));
   const messages = async () => {
     const all = (await rig.store.conversations.read(parts)).map(({ message }) => message);
-    expect(await rig.store.conversations.readMessages(parts)).toStrictEqual(all);
+    expect((await rig.store.conversations.present(parts)).messages).toStrictEqual(all);
     return all;
   };
 
@@ -100,7 +100,7 @@ export function conversationContract(newPlace: () => StorePlace): void {
       await rig.store.conversations.append(parts, 't1', ['a', 'b', 'c'], at(1));
       const [a, b, c] = (await rig.store.conversations.read(parts)).map(({ seq }) => seq) as [number, number, number];
       expect(await rig.store.conversations.summarise(parts, b, { summary: 'a, b' }, at(2))).toBe(true);
-      expect(await rig.store.conversations.readMessages(parts)).toStrictEqual(await messages());
+      expect((await rig.store.conversations.present(parts)).messages).toStrictEqual(await messages());
       expect(await rig.store.conversations.read(parts)).toStrictEqual([
         { seq: b, turn: 't1', at: at(2), message: { summary: 'a, b' } },
         { seq: c, turn: 't1', at: at(1), message: 'c' },

@@ -89,7 +89,7 @@ describe('messages that end the gateway', () => {
       `insert into inbox (seq, identity, session, incoming, state, received_at) values (99, 'x', '["s"]', '{"broken', 'waiting', 0)`,
     );
     // As if more programs had ended with it.
-    database.exec(`update tries set count = 7 where source = 'inbox'`);
+    database.exec(`update inbox set tries = 7 where tries > 0`);
     database.close();
     program.api.world.says({ text: 'number 2', from: bob });
     program.api.world.says({ text: 'number 3' });

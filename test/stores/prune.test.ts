@@ -11,6 +11,8 @@ import { openStore } from '../../src/stores/index.ts';
 import { SqlOutboxLedger } from '../../src/stores/outbox-ledger.ts';
 import { SqlSetAsideLedger } from '../../src/stores/set-aside-ledger.ts';
 import { queries } from '../../src/stores/sqlite/connection.ts';
+import { preparedOf } from '../../src/stores/sqlite/prepared.ts';
+import type { Statements } from '../../src/stores/statement.ts';
 import { SqlWebLog } from '../../src/stores/web-log.ts';
 import { scratchPaths } from './scratch.ts';
 import { makeVersionOne } from './versions.ts';
@@ -18,12 +20,15 @@ import { makeVersionOne } from './versions.ts';
 const newPath = scratchPaths();
 const later = new Date(2_000);
 
-function accessTo(db: ReturnType<typeof queries>): Access {
+function accessTo(database: DatabaseSync, db = queries(database)): Access {
+  const statements = preparedOf(database).runner(db);
+  const now = async <T>(work: (given: Statements) => T): Promise<T> => work(statements);
   return {
     leaseClock: () => 0,
     read: (work) => work(db),
     run: (work) => work(db),
     transaction: (work) => db.transaction().execute(work),
+    prepared: { read: now, run: now, transaction: now },
   };
 }
 
@@ -110,7 +115,7 @@ describe('pruning in portions', () => {
   const removedByStatement = async (): Promise<number[]> => {
     const whole = recordsOfTurns();
     const removed: number[] = [];
-    const access = accessTo(queries(database));
+    const access = accessTo(database);
     const run: Access['run'] = async (work, sync) => {
       const before = count('transcript');
       const result = await access.run(work, sync);
@@ -235,7 +240,7 @@ describe('pruning in portions', () => {
       texts.push(text);
       return prepare(text);
     };
-    const db = queries(
+    const access = accessTo(
       new Proxy(database, {
         get(target, name) {
           if (name === 'prepare') return recorded;
@@ -244,7 +249,6 @@ describe('pruning in portions', () => {
         },
       }),
     );
-    const access = accessTo(db);
     database.exec(`insert into inbox (seq, identity, session, incoming, state, received_at) values (1, 'i', '[]', '', 'done', 1);
       insert into outbox values (1, 'i', '', '', '', null, null, 0, 'sent', 1, 1, 1, 1, null, null, 1);
       insert into set_aside values ('s', 'i', '', '', '', 1, 1);

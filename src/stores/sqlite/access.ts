@@ -1,17 +1,21 @@
 import { statSync } from 'node:fs';
-import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import type { DatabaseSync } from 'node:sqlite';
 import type { Kysely, Transaction } from 'kysely';
 import type { Sync } from '../../core/conversation.ts';
 import type { HermeticError } from '../../core/errors.ts';
-import type { Access } from '../access.ts';
+import type { Access, PreparedAccess } from '../access.ts';
 import type { Tables } from '../schema.ts';
+import type { Statements } from '../statement.ts';
 import { pragma } from './connection.ts';
 import { failed, patiently } from './failures.ts';
+import { type PreparedStatements, preparedOf } from './prepared.ts';
 import { WalSync } from './wal-sync.ts';
 
 const patienceMs = 5_000;
 /** Waking the thread that syncs takes longer than writing a record of the audit log, so commits that need no sync do not wake it. */
 const laterMs = 10;
+/** How often it is looked at whether the file is still there, besides after every write that is waited for. */
+const lookEveryMs = 100;
 /** Moving so many takes about as long as removing a portion of rows. */
 const maxFreedPages = 128;
 /** As SQLite counts the ways to shrink. */
@@ -23,10 +27,13 @@ export class SqliteAccess implements Access {
   readonly #db: Kysely<Tables>;
   readonly #file: string | undefined;
   readonly #wal: WalSync;
-  readonly #changes: StatementSync;
+  readonly #prepared: PreparedStatements;
+  readonly #statements: Statements;
   /** So many of the changes are on disk. */
   #onDisk: number;
   #later: NodeJS.Timeout | undefined;
+  /** When the file was there the last time that it was looked at. */
+  #foundAt = Number.NEGATIVE_INFINITY;
   readonly #underWay = new Set<Promise<unknown>>();
   #closed: Promise<void> | undefined;
 
@@ -38,8 +45,32 @@ export class SqliteAccess implements Access {
     this.#file = identityOf(path);
     // From here on `WalSync` puts commits on disk.
     database.exec('pragma synchronous = normal');
-    this.#changes = database.prepare('select total_changes() as count');
-    this.#onDisk = this.#changed();
+    this.#prepared = preparedOf(database);
+    this.#statements = this.#prepared.runner(db);
+    this.#onDisk = this.#prepared.changed;
+  }
+
+  readonly prepared: PreparedAccess = {
+    read: (work) => this.#attempt(() => this.#atOnce(() => work(this.#statements))),
+    run: (work, sync = 'now') => this.#attempt(() => this.#atOnce(() => work(this.#statements)), sync),
+    transaction: (work, sync = 'now') => this.#attempt(() => this.#atOnce(() => this.#together(work)), sync),
+  };
+
+  /** Now, or after the transaction of the query layer that is under way on the same connection. */
+  #atOnce<T>(work: () => T): T | Promise<T> {
+    return this.#database.isTransaction ? this.#db.connection().execute(async () => work()) : work();
+  }
+
+  #together<T>(work: (statements: Statements) => T): T {
+    this.#database.exec('begin immediate');
+    try {
+      const result = work(this.#statements);
+      this.#database.exec('commit');
+      return result;
+    } finally {
+      // Some failures, such as a full disk, have rolled back already.
+      if (this.#database.isTransaction) this.#database.exec('rollback');
+    }
   }
 
   /** All who use a database with such a log run on one kernel, and the time that this is of has one clock there. */
@@ -81,12 +112,12 @@ export class SqliteAccess implements Access {
 
   async #close(): Promise<void> {
     await Promise.allSettled(this.#underWay);
-    if (this.#later) await this.#sync(this.#changed()).catch(() => undefined);
+    if (this.#later) await this.#sync(this.#prepared.changed).catch(() => undefined);
     await this.#wal.close();
     if (this.#database.isOpen) this.#database.close();
   }
 
-  async #attempt<T>(work: () => Promise<T>, sync?: Sync): Promise<T> {
+  async #attempt<T>(work: () => T | Promise<T>, sync?: Sync): Promise<T> {
     if (this.#closed !== undefined) throw new Error(`${this.#path} was closed.`);
     const attempt = this.#synced(work, sync);
     this.#underWay.add(attempt);
@@ -97,18 +128,18 @@ export class SqliteAccess implements Access {
     }
   }
 
-  async #synced<T>(work: () => Promise<T>, sync: Sync | undefined): Promise<T> {
+  async #synced<T>(work: () => T | Promise<T>, sync: Sync | undefined): Promise<T> {
     const result = await patiently(this.#path, patienceMs, () => {
-      this.#refuseMoved();
+      if (performance.now() - this.#foundAt > lookEveryMs) this.#refuseMoved();
       this.#wal.refuseLost();
       return work();
     });
-    const changes = sync === undefined ? this.#onDisk : this.#changed();
+    const changes = sync === undefined ? this.#onDisk : this.#prepared.changed;
     // Commits of others are waited for too: the result may depend on them.
     if (changes === this.#onDisk) return result;
     if (sync === 'now') await this.#sync(changes);
     // When it fails, the next operation rejects.
-    else this.#later ??= setTimeout(() => void this.#sync(this.#changed()).catch(() => undefined), laterMs).unref();
+    else this.#later ??= setTimeout(() => void this.#sync(this.#prepared.changed).catch(() => undefined), laterMs).unref();
     return result;
   }
 
@@ -116,18 +147,16 @@ export class SqliteAccess implements Access {
     clearTimeout(this.#later);
     this.#later = undefined;
     await this.#wal.sync();
+    // What was written since the last look, before anybody is told that it was.
+    this.#refuseMoved();
     this.#onDisk = Math.max(this.#onDisk, changes);
-  }
-
-  /** How many rows this connection has changed. */
-  #changed(): number {
-    return Number(this.#changes.get()?.count);
   }
 
   /** Writes to a file that was deleted or replaced would be lost, and SQLite would not notice. */
   #refuseMoved(): void {
-    if (identityOf(this.#path) === this.#file) return;
-    throw failed(this.#path, 'was moved, replaced or deleted while in use', 'Start Hermetic again.');
+    const isThere = identityOf(this.#path) === this.#file;
+    this.#foundAt = isThere ? performance.now() : Number.NEGATIVE_INFINITY;
+    if (!isThere) throw failed(this.#path, 'was moved, replaced or deleted while in use', 'Start Hermetic again.');
   }
 }
 

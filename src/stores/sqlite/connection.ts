@@ -1,7 +1,8 @@
-import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
 import { Kysely, type SqliteDatabase, SqliteDialect, SqliteDriver } from 'kysely';
 import type { Tables } from '../schema.ts';
+import { preparedOf } from './prepared.ts';
 
 export interface ConnectOptions {
   readOnly?: boolean;
@@ -9,10 +10,6 @@ export interface ConnectOptions {
 
 /** SQLite waits on the one thread there is, so it waits shortly; `patiently` does the rest. */
 const lockWaitMs = 100;
-const maxPrepared = 200;
-
-type Prepared = ReturnType<SqliteDatabase['prepare']>;
-
 /** A connection to a file that exists. */
 export function connect(path: string, { readOnly = false }: ConnectOptions = {}): DatabaseSync {
   const location = pathToFileURL(path);
@@ -68,27 +65,6 @@ class ImmediateDriver extends SqliteDriver {
 }
 
 function asKyselyExpects(database: DatabaseSync): SqliteDatabase {
-  const prepared = new Map<string, Prepared>();
-  return {
-    close: () => database.close(),
-    prepare(text) {
-      const known = prepared.get(text);
-      if (known) return known;
-      // Most statements repeat and are cached; those with lists of values differ each time.
-      if (prepared.size >= maxPrepared) prepared.clear();
-      const statement = asPrepared(database.prepare(text));
-      prepared.set(text, statement);
-      return statement;
-    },
-  };
-}
-
-function asPrepared(statement: StatementSync): Prepared {
-  const values = (parameters: readonly unknown[]) => parameters as never[];
-  return {
-    reader: statement.columns().length > 0,
-    all: (parameters) => statement.all(...values(parameters)),
-    run: (parameters) => statement.run(...values(parameters)),
-    iterate: (parameters) => statement.iterate(...values(parameters)),
-  };
+  const prepared = preparedOf(database);
+  return { close: () => database.close(), prepare: (text) => prepared.statement(text) };
 }
