@@ -1,9 +1,13 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { sessionId } from '../src/core/session.ts';
 import { openStore } from '../src/stores/index.ts';
-import { calls, type ModelRequest, type Reply, says } from '../test/fakes/model-server.ts';
+import { type ModelRequest, type Reply, says } from '../test/fakes/model-server.ts';
 import { Program } from '../test/gateway/program.ts';
+import { until } from '../test/until.ts';
+import { type CpuTimes, cpuTimes, cpuTimesBetween, proportionalBytes } from './soak/process-facts.ts';
 
 /** Chats whose conversations are there before the gateway starts. */
 export const shortConversation = 20;
@@ -20,9 +24,33 @@ export interface Exchange {
   sentAt: number;
 }
 
-type Kind = 'plain' | 'tool';
+export type Kind = 'plain' | 'tool';
+
+/** What a gateway did while each of its chats had a message under way. */
+export interface Saturated {
+  messages: number;
+  seconds: number;
+  cpu: CpuTimes;
+}
+
+export interface Statements {
+  total: number;
+  byText: [text: string, count: number][];
+  inOrder: string[];
+}
+
+export interface LoadOptions {
+  network?: 'none' | 'restricted';
+  /** Counts the SQL statements. */
+  countsStatements?: boolean;
+}
 
 const patienceMs = 180_000;
+/** Where the gateway writes down its statements. */
+const statementsFile = join(tmpdir(), `hermetic-statements-${process.pid}.json`);
+const statementsProbe = fileURLToPath(new URL('./statements-probe.mjs', import.meta.url));
+/** The fakes keep what they were asked; it is thrown away after so many messages. */
+const forgetEvery = 500;
 
 /** `hermetic start`, and people who write to it. */
 export class GatewayUnderLoad {
@@ -39,7 +67,11 @@ export class GatewayUnderLoad {
     this.#waiting = waiting;
   }
 
-  static async start(kind: string, image: string): Promise<GatewayUnderLoad> {
+  static async start(
+    kind: string,
+    image: string,
+    { network = 'none', countsStatements = false }: LoadOptions = {},
+  ): Promise<GatewayUnderLoad> {
     const exchanges = new Map<number, Exchange>();
     const waiting = new Map<number, () => void>();
     const script = (request: ModelRequest): Reply => {
@@ -48,17 +80,23 @@ export class GatewayUnderLoad {
       const exchange = exchanges.get(number);
       if (!exchange) return says('No message belongs to this request.');
       if (Number.isNaN(exchange.askedAt)) exchange.askedAt = request.receivedAt;
-      const reply =
-        asked.includes('tool') && request.last.role === 'user' ? calls(['terminal', { command: 'true' }]) : says(`Answer ${number}.`);
+      const call = { call: 'terminal', input: { command: 'true' }, id: `call_${number}` };
+      const reply = asked.includes('tool') && request.last.role === 'user' ? { pieces: [call] } : says(`Answer ${number}.`);
       exchange.answeredAt = performance.now();
       return reply;
     };
     const config = {
-      terminal: { backend: kind, network: 'none', container_persistent: false, ...(kind === 'docker' && { docker_image: image }) },
-      telegram: { allow_all: true },
+      terminal: { backend: kind, network, container_persistent: false, ...(kind === 'docker' && { docker_image: image }) },
+      // The limits of Telegram are not what is measured.
+      telegram: { allow_all: true, calls_per_second: 1000 },
       model: { context_tokens: 1_000_000 },
     };
-    const program = await Program.start({ script, config });
+    const program = await Program.start({
+      script,
+      config,
+      ...(countsStatements && { preload: statementsProbe }),
+      environment: { HERMETIC_BENCH_STATEMENTS: statementsFile },
+    });
     await program.stop();
     for (const length of [shortConversation, longConversation]) await converse(program, length);
     const begun = performance.now();
@@ -85,6 +123,8 @@ export class GatewayUnderLoad {
     this.#program.api.world.says({ from: { id: chat, is_bot: false, first_name: `Person ${chat}` }, text: `${kind} number ${number}.` });
     await promise.finally(() => clearTimeout(timer));
     this.#waiting.delete(number);
+    this.#exchanges.delete(number);
+    if (number % forgetEvery === 0) this.#forget();
     return exchange;
   }
 
@@ -93,19 +133,40 @@ export class GatewayUnderLoad {
     await Promise.all(Array.from({ length: chats }, (_, index) => this.exchange(from + index, kind)));
   }
 
-  get pid(): number {
-    return this.#program.pid;
+  /** So many messages in each chat, the next one as soon as the one before is answered. */
+  async saturate(chats: number, kind: Kind, from: number, each: number): Promise<Saturated> {
+    const before = cpuTimes(this.#program.pid);
+    const begun = performance.now();
+    const writing = Array.from({ length: chats }, async (_, index) => {
+      for (let message = 0; message < each; message++) await this.exchange(from + index, kind);
+    });
+    await Promise.all(writing);
+    const seconds = (performance.now() - begun) / 1000;
+    return { messages: chats * each, seconds, cpu: cpuTimesBetween(before, cpuTimes(this.#program.pid)) };
+  }
+
+  /** The SQL statements since this was last asked. */
+  async statements(): Promise<Statements> {
+    rmSync(statementsFile, { force: true });
+    process.kill(this.#program.pid, 'SIGUSR2');
+    await until('the statements are written', () => existsSync(statementsFile));
+    return JSON.parse(readFileSync(statementsFile, 'utf8')) as Statements;
   }
 
   /** Memory of the gateway alone, without its sandboxes. */
   residentBytes(): number {
-    const kilobytes = /^Pss:\s+(\d+) kB/m.exec(readFileSync(`/proc/${this.#program.pid}/smaps_rollup`, 'utf8'))?.[1];
-    return Number(kilobytes) * 1024;
+    return proportionalBytes(this.#program.pid);
   }
 
   async close(): Promise<void> {
     await this.#program.stop();
     await this.#program.close();
+    rmSync(statementsFile, { force: true });
+  }
+
+  #forget(): void {
+    this.#program.api.forget(forgetEvery * 2);
+    this.#program.model.forget();
   }
 }
 

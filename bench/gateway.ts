@@ -13,15 +13,23 @@ import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { removeTree } from '../src/backends/sandbox-directory.ts';
 import { median, quantile, row, timed } from './figures.ts';
-import { type Exchange, GatewayUnderLoad, longConversation, shortConversation } from './gateway-under-load.ts';
+import { type Exchange, GatewayUnderLoad, type Kind, longConversation, type Saturated, shortConversation } from './gateway-under-load.ts';
 import { directory, image, program } from './ground.ts';
+import { ownSeconds } from './soak/process-facts.ts';
 
 const rounds = 25;
 const unitRounds = 10;
 const gapMs = 100;
 const bursts = [1, 50, 500];
 const toolBurst = 20;
+const toolsFrom = 5000;
 const furtherSessions = 1000;
+/** The gateway sends this many messages to one chat at once, and one a second after that. */
+const chatBurst = 15;
+const chatPaceMs = 1050;
+const saturated = { rounds: 5, each: 12, plainChats: 50, toolChats: 20 };
+const countedTurns = 10;
+const bashRuns = 100;
 /** After work, memory is given back at the second look at whether there is more. */
 const restMs = 16_000;
 
@@ -41,6 +49,8 @@ class Units {
   readonly bash: number[] = [];
   readonly commit: number[] = [];
   readonly http: number[] = [];
+  /** Seconds of processor time that one takes, in all. */
+  readonly bashCpu: number[] = [];
 
   async measure(): Promise<void> {
     const database = new DatabaseSync(join(directory, 'commit.db'));
@@ -57,6 +67,12 @@ class Units {
     server.closeAllConnections();
     server.close();
   }
+
+  async measureCpu(): Promise<void> {
+    const before = ownSeconds();
+    for (let run = 0; run < bashRuns; run++) await program('bash', ['-c', 'true']);
+    this.bashCpu.push((ownSeconds() - before) / bashRuns);
+  }
 }
 
 interface Measured {
@@ -71,6 +87,8 @@ interface Measured {
   afterBursts: number;
   withFurther: number;
   conversation: { short: number; long: number };
+  plainLoad: Saturated[];
+  toolLoad: Saturated[];
 }
 
 const arrivalOf = ({ saidAt, askedAt }: Exchange): number => askedAt - saidAt;
@@ -86,14 +104,15 @@ async function measure(kind: string, units: Units): Promise<Measured> {
     await gateway.exchange(1, 'tool');
     const single: Exchange[] = [];
     for (let round = 0; round < rounds; round++) {
-      await sleep(gapMs);
+      await sleep(chatPaceMs);
       single.push(await gateway.exchange(1));
     }
     const conversation = await compareConversations(gateway);
     await units.measure();
     const burst = new Map<number, number>();
     for (const chats of bursts) burst.set(chats, median(await burstTimes(gateway, chats, chats < 10 ? 15 : chats < 100 ? 3 : 1)));
-    const [first = Number.NaN, ...warm] = await burstTimes(gateway, toolBurst, 3, 'tool', 5_000);
+    const [first = Number.NaN, ...warm] = await burstTimes(gateway, toolBurst, 3, 'tool', toolsFrom);
+    const { plainLoad, toolLoad } = await underLoad(gateway, units);
     await units.measure();
     await sleep(restMs);
     const afterBursts = gateway.residentBytes();
@@ -112,22 +131,52 @@ async function measure(kind: string, units: Units): Promise<Measured> {
       afterBursts,
       withFurther,
       conversation,
+      plainLoad,
+      toolLoad,
     };
   } finally {
     await gateway.close();
   }
 }
 
-async function burstTimes(
-  gateway: GatewayUnderLoad,
-  chats: number,
-  count: number,
-  what: 'plain' | 'tool' = 'plain',
-  from = 1000,
-): Promise<number[]> {
+/** Plain messages and turns with one tool call by turns, each in chats that may take as many at once. */
+async function underLoad(gateway: GatewayUnderLoad, units: Units): Promise<Pick<Measured, 'plainLoad' | 'toolLoad'>> {
+  const { rounds: count, each, plainChats, toolChats } = saturated;
+  const plainLoad: Saturated[] = [];
+  const toolLoad: Saturated[] = [];
+  for (let round = 0; round < count; round++) {
+    await sleep(chatBurst * chatPaceMs);
+    plainLoad.push(await gateway.saturate(plainChats, 'plain', 10_000 + round * plainChats, each));
+    toolLoad.push(await gateway.saturate(toolChats, 'tool', toolsFrom, each));
+    await units.measureCpu();
+  }
+  return { plainLoad, toolLoad };
+}
+
+/** What one turn makes the state database do, alone in its chat. */
+async function statementsOf(kind: string): Promise<Record<Kind, number>> {
+  const gateway = await GatewayUnderLoad.start(kind, image, { countsStatements: true });
+  const count = async (what: Kind): Promise<number> => {
+    await gateway.exchange(1, what);
+    await sleep(chatPaceMs);
+    await gateway.statements();
+    for (let turn = 0; turn < countedTurns; turn++) {
+      await gateway.exchange(1, what);
+      await sleep(chatPaceMs);
+    }
+    return (await gateway.statements()).total / countedTurns;
+  };
+  try {
+    return { plain: await count('plain'), tool: await count('tool') };
+  } finally {
+    await gateway.close();
+  }
+}
+
+async function burstTimes(gateway: GatewayUnderLoad, chats: number, count: number, what: Kind = 'plain', from = 1000): Promise<number[]> {
   const all: number[] = [];
   for (let round = 0; round < count; round++) {
-    await sleep(gapMs);
+    await sleep(chatPaceMs);
     all.push((await timed(() => gateway.burst(chats, what, from))) / chats);
   }
   return all;
@@ -138,9 +187,8 @@ async function compareConversations(gateway: GatewayUnderLoad): Promise<Measured
   const short: number[] = [];
   const long: number[] = [];
   for (let round = 0; round < rounds; round++) {
-    await sleep(gapMs);
+    await sleep(chatPaceMs);
     short.push(own(await gateway.exchange(shortConversation)));
-    await sleep(gapMs);
     long.push(own(await gateway.exchange(longConversation)));
   }
   return { short: median(short.slice(2)), long: median(long.slice(2)) };
@@ -156,7 +204,11 @@ try {
   const units = new Units();
   await units.measure();
   const measured = new Map<string, Measured>();
-  for (const kind of kinds) measured.set(kind, await measure(kind, units));
+  const statements = new Map<string, Record<Kind, number>>();
+  for (const kind of kinds) {
+    measured.set(kind, await measure(kind, units));
+    statements.set(kind, await statementsOf(kind));
+  }
   const bash = median(units.bash);
   const all = [...measured];
   const inBash = (value: number): string => (value / bash).toFixed(1);
@@ -195,6 +247,31 @@ try {
     all.map(([kind, { burst, toolBurst: first, warmToolBurst: warm }]) => [
       kind,
       ...[...burst.values(), first, warm].map((each) => `${(1000 / each).toFixed(1)} (${ms(each)}, ${inBash(each)})`),
+    ]),
+  );
+  const bashCpu = median(units.bashCpu);
+  const loadCells = (loads: readonly Saturated[]): string[] => {
+    const per = (value: (load: Saturated) => number): number => median(loads.map((load) => value(load)));
+    const cost = (seconds: number): string => `${ms(seconds * 1000)}, ${(seconds / bashCpu).toFixed(1)}`;
+    return [
+      per(({ messages, seconds }) => messages / seconds).toFixed(1),
+      cost(per(({ messages, cpu }) => cpu.process / messages)),
+      cost(per(({ messages, cpu }) => cpu.machine / messages)),
+    ];
+  };
+  const statementCell = (kind: string, what: Kind): string => statements.get(kind)?.[what].toFixed(1) ?? '';
+  console.log(`\nbare \`bash -c true\` from Node takes ${ms(bashCpu * 1000)} of processor time`);
+  table(
+    [
+      'under full load',
+      'a second',
+      'processor time of the gateway for each, × bash',
+      'of the machine, fakes included, × bash',
+      'SQL statements for each',
+    ],
+    all.flatMap(([kind, { plainLoad, toolLoad }]) => [
+      [`${kind}, plain messages in ${saturated.plainChats} chats`, ...loadCells(plainLoad), statementCell(kind, 'plain')],
+      [`${kind}, turns with one tool call in ${saturated.toolChats} chats`, ...loadCells(toolLoad), statementCell(kind, 'tool')],
     ]),
   );
   table(
