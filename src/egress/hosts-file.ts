@@ -3,7 +3,7 @@ import { stat } from 'node:fs/promises';
 import { isIP } from 'node:net';
 import { Lane } from '../lib/lanes.ts';
 import { readFileWithin } from '../lib/read-file-within.ts';
-import { ShortTurns } from './short-turns.ts';
+import { ShortTurns } from '../lib/short-turns.ts';
 
 /** Lists of hundreds of thousands of blocked hosts are smaller. */
 const maxBytes = 16 * 1024 * 1024;

@@ -2,11 +2,11 @@ import type { IncomingMessage } from 'node:http';
 import { pipeline, type Readable, Transform } from 'node:stream';
 import { constants, createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib';
 import type { BoundSecret } from '../core/egress.ts';
+import { ShortTurns } from '../lib/short-turns.ts';
 import { FrameScrubber } from './frame-scrubber.ts';
 import { headersWithout } from './http-headers.ts';
 import { type Injection, inject, placeholdersIn, refusalFor } from './inject.ts';
 import type { Scrubber } from './scrubber.ts';
-import { ShortTurns } from './short-turns.ts';
 
 /** Headers of a request by which its answer comes in parts, or in a form that cannot be looked into. */
 const partial = ['a-im', 'accept-charset', 'accept-encoding', 'if-range', 'range', 'request-range', 'sec-websocket-extensions'];

@@ -93,8 +93,8 @@ it.each([
 it('a long piece lets other work of the thread come between, and neither a silence nor the end cuts it', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   onTestFinished(() => void vi.useRealTimers());
-  const text = Buffer.alloc(2_000_000, '\n');
-  text.write(token.value, 1_000_000);
+  const text = Buffer.alloc(8_000_000, '\n');
+  text.write(token.value, 4_000_000);
   const host = new PassThrough({ highWaterMark: text.length });
   const body = fromHost(host);
   const pieces: Buffer[] = [];

@@ -1,7 +1,7 @@
 import { chmodSync, existsSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as nextRound, setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Store } from '../../src/core/store.ts';
 import { openStore } from '../../src/stores/index.ts';
@@ -91,6 +91,28 @@ describe('the SQLite store', () => {
       const make = `const app = (await import(${index})).createApp({ environment: { HERMETIC_HOME: path } });`;
       const body = `${make} say(${loaded}); await app.store(); say(${loaded}); await app.close();`;
       expect(await finish(start(path, body))).toEqual([false, true]);
+    });
+  });
+
+  describe('many who use it at once', () => {
+    it('lets timers and sockets have their turn while thousands of statements follow each other', async () => {
+      const { audit, sandboxes } = await open();
+      // Each begins another when it is done, as a message does.
+      let done = 0;
+      const work = async (): Promise<void> => {
+        for (let index = 0; index < 20; index++) {
+          await (index % 2 === 0 ? sandboxes.list() : audit.list({}, 1));
+          done += 1;
+        }
+      };
+      const all = Promise.all(Array.from({ length: 500 }, work));
+      const rounds: number[] = [];
+      for (let before = 0; done < 10_000; before = done) {
+        await nextRound();
+        rounds.push(done - before);
+      }
+      await all;
+      expect(Math.max(...rounds)).toBeLessThan(5_000);
     });
   });
 

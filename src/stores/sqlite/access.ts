@@ -3,6 +3,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import type { Kysely, Transaction } from 'kysely';
 import type { Sync } from '../../core/conversation.ts';
 import type { HermeticError } from '../../core/errors.ts';
+import { ShortTurns } from '../../lib/short-turns.ts';
 import type { Access, PreparedAccess } from '../access.ts';
 import type { Tables } from '../schema.ts';
 import type { Statements } from '../statement.ts';
@@ -18,6 +19,8 @@ const laterMs = 10;
 const lookEveryMs = 100;
 /** Moving so many takes about as long as removing a portion of rows. */
 const maxFreedPages = 128;
+/** SQLite answers at once, so what is done next would never wait: a thousand messages would be handled before anything else has its turn. */
+const maxTurnMs = 10;
 /** As SQLite counts the ways to shrink. */
 const incremental = 2;
 
@@ -29,6 +32,7 @@ export class SqliteAccess implements Access {
   readonly #wal: WalSync;
   readonly #prepared: PreparedStatements;
   readonly #statements: Statements;
+  readonly #turns = new ShortTurns(maxTurnMs);
   /** So many of the changes are on disk. */
   #onDisk: number;
   #later: NodeJS.Timeout | undefined;
@@ -129,6 +133,8 @@ export class SqliteAccess implements Access {
   }
 
   async #synced<T>(work: () => T | Promise<T>, sync: Sync | undefined): Promise<T> {
+    const turn = this.#turns.turn();
+    if (turn !== undefined) await turn;
     const result = await patiently(this.#path, patienceMs, () => {
       if (performance.now() - this.#foundAt > lookEveryMs) this.#refuseMoved();
       this.#wal.refuseLost();
