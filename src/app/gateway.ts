@@ -19,6 +19,7 @@ import { ChatApprovals } from '../gateway/questions/chat-approvals.ts';
 import { deliveriesOf, setAside } from '../gateway/sessions/set-aside.ts';
 import type { WebServer } from '../http/server.ts';
 import { errorText } from '../lib/error-text.ts';
+import { collectSooner } from '../lib/garbage.ts';
 import { IdleMemory } from '../lib/idle-memory.ts';
 import { listenForOwner } from '../lib/owner-socket.ts';
 import { openModel, settingsFor } from '../models/index.ts';
@@ -138,6 +139,7 @@ export class GatewayProgram {
     // Before the sweep, which forgets what is gone.
     for (const sentence of await this.app.sandboxes.missingDirectories()) this.#log(`WARNING: ${sentence}`);
     await this.app.sandboxes.start().catch((error: unknown) => this.#log(`nothing was swept: ${errorText(error)}`));
+    collectSooner();
     const memory = new IdleMemory();
     this.#every(restEveryMs, () => memory.look(this.gateway.busy === 0));
     // Terminals are shown how their turns end, so they end after the gateway.
