@@ -1,10 +1,17 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { AssistantModelMessage, ModelMessage, SystemModelMessage, TextStreamPart, ToolSet } from 'ai';
+import type {
+  AssistantModelMessage,
+  ContentPart,
+  ModelMessage,
+  Experimental_LanguageModelStreamPart as StreamPart,
+  SystemModelMessage,
+  ToolSet,
+} from 'ai';
 import type { AgentEvent, Model, ModelFailure } from '../core/agent.ts';
 import type { Usage } from '../core/conversation.ts';
 import { backoffMs } from '../lib/backoff.ts';
 import { gathered } from './gathered.ts';
-import { withoutImages } from './messages.ts';
+import { answerMessage, withoutImages } from './messages.ts';
 
 /** How long a model or a tool is waited for, and how often a model is asked again. */
 export interface Patience {
@@ -30,7 +37,7 @@ export interface Question {
   listener(event: AgentEvent): void;
 }
 
-type StepEnd = Extract<TextStreamPart<ToolSet>, { type: 'finish-step' }>;
+type CallEnd = Extract<StreamPart, { type: 'model-call-end' }>;
 
 export interface MadeCall {
   toolCallId: string;
@@ -97,50 +104,51 @@ async function attemptOnce(question: Question, told: Told, stallMs: number): Pro
   const stall = new AbortController();
   const timer = setTimeout(() => stall.abort(), stallMs);
   try {
-    const { streamText } = await import('ai');
-    const result = streamText({
+    // Only the one call of the model: all that `streamText` has around it would cost each answer twice the time and memory.
+    const { experimental_streamLanguageModelCall } = await import('ai');
+    let content: readonly ContentPart<ToolSet>[] = [];
+    const { stream } = await experimental_streamLanguageModelCall({
       model: await gathered(model.language),
       instructions: marked({ role: 'system', content: sendable(question.system) }, model),
       messages: withMarks(sendable(question.messages), model),
       tools: question.tools,
-      // Asking again is done here, where the turn can be told about it and be interrupted.
-      maxRetries: 0,
       abortSignal: AbortSignal.any([question.signal, stall.signal]),
       providerOptions: model.settings,
-      onError: () => undefined,
+      onLanguageModelCallEnd: (call) => {
+        content = call.content;
+      },
       ...(question.maxOutputTokens === undefined ? {} : { maxOutputTokens: question.maxOutputTokens }),
     });
     const calls: MadeCall[] = [];
-    let end: StepEnd | undefined;
-    for await (const part of result.stream) {
+    let end: CallEnd | undefined;
+    for await (const part of stream) {
       timer.refresh();
       if (part.type === 'text-delta') told.say(part.text);
       else if (part.type === 'reasoning-delta') told.think(part.text);
       else if (part.type === 'tool-call' && !part.providerExecuted) calls.push(part);
-      else if (part.type === 'finish-step') end = part;
+      else if (part.type === 'model-call-end') end = part;
       else if (part.type === 'error') throw part.error;
-      else if (part.type === 'abort') break;
     }
-    if (stall.signal.aborted) throw new Error(`nothing came for ${Math.round(stallMs / 1000)} seconds, so it timed out`);
     if (!end || !isWhole(end)) throw new Error('the answer broke off before its end');
     if (calls.length === 0 && told.text.trim() === '') return { kind: 'failed', failure: emptyAnswer(end.finishReason, model) };
-    const message = (await result.responseMessages).find((each) => each.role === 'assistant');
-    if (!message) return { kind: 'failed', failure: emptyAnswer(end.finishReason, model) };
+    const message = answerMessage(content);
+    if (message.content.length === 0) return { kind: 'failed', failure: emptyAnswer(end.finishReason, model) };
     return { kind: 'answer', text: told.text, message, calls, usage: usageOf(end, model) };
   } catch (error) {
-    return { kind: 'failed', failure: model.explain(error) };
+    const stalled = new Error(`nothing came for ${Math.round(stallMs / 1000)} seconds, so it timed out`);
+    return { kind: 'failed', failure: model.explain(stall.signal.aborted ? stalled : error) };
   } finally {
     clearTimeout(timer);
   }
 }
 
 /** The end of the stream is not the end of the answer when the provider did not say so. */
-function isWhole({ finishReason, rawFinishReason }: StepEnd): boolean {
+function isWhole({ finishReason, rawFinishReason }: CallEnd): boolean {
   if (finishReason === 'other') return rawFinishReason !== undefined;
   return finishReason === 'stop' || finishReason === 'tool-calls' || finishReason === 'length' || finishReason === 'content-filter';
 }
 
-function usageOf({ usage, providerMetadata }: StepEnd, model: Model): Usage {
+function usageOf({ usage, providerMetadata }: CallEnd, model: Model): Usage {
   const counted = {
     inputTokens: usage.inputTokens ?? 0,
     outputTokens: usage.outputTokens ?? 0,

@@ -1,5 +1,14 @@
 import { randomBytes } from 'node:crypto';
-import type { AssistantModelMessage, ModelMessage, ToolCallPart, ToolModelMessage, ToolResultPart, UserModelMessage } from 'ai';
+import type {
+  AssistantModelMessage,
+  ContentPart,
+  ModelMessage,
+  ToolCallPart,
+  ToolModelMessage,
+  ToolResultPart,
+  ToolSet,
+  UserModelMessage,
+} from 'ai';
 import type { TurnInput } from '../core/agent.ts';
 import type { ToolResult } from '../core/tool.ts';
 import { inputText } from './prompt.ts';
@@ -42,6 +51,34 @@ export function userMessage(inputs: readonly TurnInput[]): UserModelMessage {
       })),
     ]),
   };
+}
+
+/** What a model answered, as the next request repeats it: without what tools of its provider did, of which none are asked for. */
+export function answerMessage(content: readonly ContentPart<ToolSet>[]): AssistantModelMessage & { content: object[] } {
+  return { role: 'assistant', content: content.flatMap(answerPart) };
+}
+
+function answerPart(part: ContentPart<ToolSet>): Exclude<AssistantModelMessage['content'], string> {
+  const own = 'providerMetadata' in part && part.providerMetadata ? { providerOptions: part.providerMetadata } : {};
+  switch (part.type) {
+    case 'text':
+      return part.text === '' && !part.providerMetadata ? [] : [{ type: 'text', text: part.text, ...own }];
+    case 'reasoning':
+      return [{ type: 'reasoning', text: part.text, ...own }];
+    case 'file':
+    case 'reasoning-file':
+      return [{ type: part.type, data: part.file.base64, mediaType: part.file.mediaType, ...own }];
+    case 'custom':
+      return [{ type: 'custom', kind: part.kind, ...own }];
+    case 'tool-call': {
+      if (part.providerExecuted) return [];
+      // Text that is no JSON is refused where arguments are expected.
+      const input: unknown = part.invalid && typeof part.input !== 'object' ? {} : part.input;
+      return [{ type: 'tool-call', toolCallId: part.toolCallId, toolName: part.toolName, input, ...own }];
+    }
+    default:
+      return [];
+  }
 }
 
 export function toolMessage(callId: string, name: string, result: ToolResult): ToolModelMessage {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { interruptedText, readTranscript, settled } from '../../src/agent/messages.ts';
+import { answerMessage, interruptedText, readTranscript, settled } from '../../src/agent/messages.ts';
 import { calls, inTurn, says } from '../fakes/model-server.ts';
 import { startRig } from './turn-rig.ts';
 
@@ -14,6 +14,34 @@ const result = (toolCallId: string, value: string) => ({
 const interrupted = (toolCallId: string) => ({
   ...result(toolCallId, interruptedText),
   output: { type: 'error-text', value: interruptedText },
+});
+
+describe('an answer', () => {
+  const signed = { providerMetadata: { anthropic: { signature: 'abc' } } };
+  const invoked = { type: 'tool-call', toolCallId: 'a', toolName: 'echo', input: { text: 'hi' } } as const;
+
+  it('is repeated with its thoughts, signatures, texts and calls, in their order', () => {
+    const { content } = answerMessage([
+      { type: 'reasoning', text: 'Hm.', ...signed },
+      { type: 'text', text: 'Wait.' },
+      { ...invoked, ...signed, dynamic: true },
+    ]);
+    const providerOptions = signed.providerMetadata;
+    expect(content).toEqual([
+      { type: 'reasoning', text: 'Hm.', providerOptions },
+      { type: 'text', text: 'Wait.' },
+      { ...invoked, providerOptions },
+    ]);
+  });
+
+  it('is repeated without empty texts, arguments that are no JSON, and what the provider has called by itself', () => {
+    const { content } = answerMessage([
+      { type: 'text', text: '' },
+      { ...invoked, input: '{"text": "h', invalid: true, dynamic: true },
+      { ...invoked, toolCallId: 'b', providerExecuted: true, dynamic: true },
+    ]);
+    expect(content).toEqual([{ ...invoked, input: {} }]);
+  });
 });
 
 describe('a transcript', () => {
