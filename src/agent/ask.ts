@@ -11,7 +11,7 @@ import type { AgentEvent, Model, ModelFailure } from '../core/agent.ts';
 import type { Usage } from '../core/conversation.ts';
 import { backoffMs } from '../lib/backoff.ts';
 import { gathered } from './gathered.ts';
-import { answerMessage, withoutImages } from './messages.ts';
+import { answerMessage, hasThoughts, readableBy, withoutImages, withoutThoughts } from './messages.ts';
 
 /** How long a model or a tool is waited for, and how often a model is asked again. */
 export interface Patience {
@@ -21,8 +21,8 @@ export interface Patience {
   firstWaitMs: number;
   longestWaitMs: number;
   longestRetryAfterMs: number;
-  /** An answer of which nothing comes for so long has broken off. */
-  stallMs: number;
+  /** Instead of the model's own. */
+  stallMs?: number;
   /** A tool that was told to end may take so long before it is left alone. */
   graceMs: number;
 }
@@ -37,6 +37,9 @@ export interface Question {
   listener(event: AgentEvent): void;
 }
 
+/** A model that stops in the middle of its answer, time and again, costs more time than it is worth. */
+const maxStalls = 1;
+
 type CallEnd = Extract<StreamPart, { type: 'model-call-end' }>;
 
 export interface MadeCall {
@@ -50,34 +53,48 @@ export type Answer =
   | { kind: 'answer'; text: string; message: AssistantModelMessage; calls: readonly MadeCall[]; usage: Usage }
   /** With what had come until then. */
   | { kind: 'interrupted'; text: string }
-  | { kind: 'failed'; failure: ModelFailure };
+  /** `isStalled`: the model said nothing more. */
+  | { kind: 'failed'; failure: ModelFailure; isStalled?: boolean };
 
 /** One answer of the model. Nothing that it asks for is done here, so an answer that breaks off can be asked for again. Never rejects. */
 export async function ask(question: Question, patience: Patience): Promise<Answer> {
   let current = question;
+  let stalls = 0;
   for (let attempt = 1; ; attempt++) {
     const told = new Told(question.listener);
-    const answer = await attemptOnce(current, told, patience.stallMs);
+    const answer = await attemptOnce(current, told, patience.stallMs ?? question.model.stallMs);
     if (question.signal.aborted && answer.kind !== 'answer') return { kind: 'interrupted', text: told.text };
     if (answer.kind !== 'failed') return answer;
     told.discard();
-    const { failure } = answer;
-    if (failure.about === 'images' && current === question && hasImages(question.messages)) {
-      current = { ...question, messages: withoutImages(question.messages) };
+    const { failure, isStalled = false } = answer;
+    if (isStalled) stalls += 1;
+    const plainer = withoutRefused(current.messages, failure.about);
+    if (plainer) {
+      current = { ...current, messages: plainer };
       continue;
     }
     const wait = { firstMs: patience.firstWaitMs, maxMs: patience.longestWaitMs, isSpread: true };
     const ms = failure.retryAfterMs ?? backoffMs(attempt, wait);
-    if (!failure.isTransient || attempt > patience.maxRetries || ms > patience.longestRetryAfterMs) return answer;
+    const isHopeless = !failure.isTransient || stalls > maxStalls || ms > patience.longestRetryAfterMs;
+    if (isHopeless || attempt > patience.maxRetries) return answer;
     question.listener({ type: 'waiting', reason: failure.message, ms, attempt });
     await delay(ms, undefined, { signal: question.signal }).catch(() => undefined);
     if (question.signal.aborted) return { kind: 'interrupted', text: '' };
   }
 }
 
+/** Without what was refused. undefined when there is none of it, so that the same is not asked for again. */
+function withoutRefused(messages: readonly ModelMessage[], about: ModelFailure['about']): readonly ModelMessage[] | undefined {
+  if (about === 'images' && hasImages(messages)) return withoutImages(messages);
+  if (about === 'thoughts' && messages.some(hasThoughts)) return messages.flatMap(withoutThoughts);
+  return undefined;
+}
+
 /** The part of a streamed answer that was already shown. */
 class Told {
   text = '';
+  /** Whether anything of an answer has come. */
+  hasHeard = false;
   readonly #listener: Question['listener'];
 
   constructor(listener: Question['listener']) {
@@ -110,7 +127,7 @@ async function attemptOnce(question: Question, told: Told, stallMs: number): Pro
     const { stream } = await experimental_streamLanguageModelCall({
       model: await gathered(model.language),
       instructions: marked({ role: 'system', content: sendable(question.system) }, model),
-      messages: withMarks(sendable(question.messages), model),
+      messages: withMarks(sendable(readableBy(model.id, question.messages)), model),
       tools: question.tools,
       abortSignal: AbortSignal.any([question.signal, stall.signal]),
       providerOptions: model.settings,
@@ -123,6 +140,7 @@ async function attemptOnce(question: Question, told: Told, stallMs: number): Pro
     let end: CallEnd | undefined;
     for await (const part of stream) {
       timer.refresh();
+      if (/-delta$|^tool-call$/.test(part.type)) told.hasHeard = true;
       if (part.type === 'text-delta') told.say(part.text);
       else if (part.type === 'reasoning-delta') told.think(part.text);
       else if (part.type === 'tool-call' && !part.providerExecuted) calls.push(part);
@@ -131,12 +149,12 @@ async function attemptOnce(question: Question, told: Told, stallMs: number): Pro
     }
     if (!end || !isWhole(end)) throw new Error('the answer broke off before its end');
     if (calls.length === 0 && told.text.trim() === '') return { kind: 'failed', failure: emptyAnswer(end.finishReason, model) };
-    const message = answerMessage(content);
+    const message = answerMessage(content, model.id);
     if (message.content.length === 0) return { kind: 'failed', failure: emptyAnswer(end.finishReason, model) };
     return { kind: 'answer', text: told.text, message, calls, usage: usageOf(end, model) };
   } catch (error) {
-    const stalled = new Error(`nothing came for ${Math.round(stallMs / 1000)} seconds, so it timed out`);
-    return { kind: 'failed', failure: model.explain(stall.signal.aborted ? stalled : error) };
+    if (!stall.signal.aborted) return { kind: 'failed', failure: model.explain(error) };
+    return { kind: 'failed', failure: stalled(model, stallMs, told.hasHeard), isStalled: true };
   } finally {
     clearTimeout(timer);
   }
@@ -153,8 +171,21 @@ function usageOf({ usage, providerMetadata }: CallEnd, model: Model): Usage {
     inputTokens: usage.inputTokens ?? 0,
     outputTokens: usage.outputTokens ?? 0,
     cachedTokens: usage.inputTokenDetails.cacheReadTokens ?? 0,
+    writtenTokens: usage.inputTokenDetails.cacheWriteTokens ?? 0,
   };
   return { ...counted, cost: model.cost(counted, providerMetadata) };
+}
+
+/** One that has said nothing at all is not asked again: it would only take the same time once more. */
+function stalled({ id }: Model, stallMs: number, hasBegun: boolean): ModelFailure {
+  return {
+    code: 'model/failed',
+    message: `${id} said nothing${hasBegun ? ' more' : ''} for ${stallMs / 1000} s.`,
+    hint: 'Send the message again. For a model that loads slowly, raise model.stall_seconds.',
+    isTransient: hasBegun,
+    retryAfterMs: undefined,
+    about: undefined,
+  };
 }
 
 function emptyAnswer(reason: string, model: Model): ModelFailure {

@@ -30,7 +30,6 @@ const usual: Patience = {
   firstWaitMs: 1000,
   longestWaitMs: 30_000,
   longestRetryAfterMs: 120_000,
-  stallMs: 180_000,
   graceMs: 1500,
 };
 const maxSummaryTokens = 2000;

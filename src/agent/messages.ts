@@ -53,9 +53,43 @@ export function userMessage(inputs: readonly TurnInput[]): UserModelMessage {
   };
 }
 
-/** What a model answered, as the next request repeats it: without what tools of its provider did, of which none are asked for. */
-export function answerMessage(content: readonly ContentPart<ToolSet>[]): AssistantModelMessage & { content: object[] } {
-  return { role: 'assistant', content: content.flatMap(answerPart) };
+/**
+ * What a model answered, as the next request repeats it, with the name of the model: without what tools of its provider did, of which none are asked
+ * for.
+ */
+export function answerMessage(content: readonly ContentPart<ToolSet>[], model: string): AssistantModelMessage & { content: object[] } {
+  return { role: 'assistant', content: content.flatMap(answerPart), providerOptions: { hermetic: { model } } };
+}
+
+/** Whether another model said it than this one. Of texts that were cut short that is not known, and does not matter. */
+function isOfAnother(message: ModelMessage, model: string): boolean {
+  const said = message.providerOptions?.hermetic?.model;
+  return typeof said === 'string' && said !== model;
+}
+
+/** Without the thoughts, signatures and ids of other models: providers refuse what they have not signed. */
+export function readableBy(model: string, messages: readonly ModelMessage[]): ModelMessage[] {
+  return messages.flatMap((message) => (isOfAnother(message, model) ? withoutThoughts(message) : [message]));
+}
+
+/** The same without what only its model can read. None when nothing is left. */
+export function withoutThoughts(message: ModelMessage): ModelMessage[] {
+  if (message.role !== 'assistant' || typeof message.content === 'string') return [message];
+  const content = message.content
+    .filter((part) => !isThought(part))
+    .map((part) => ('providerOptions' in part ? { ...part, providerOptions: {} } : part));
+  return content.length === 0 ? [] : [{ ...message, content }];
+}
+
+export function hasThoughts(message: ModelMessage): boolean {
+  if (message.role !== 'assistant' || typeof message.content === 'string') return false;
+  return message.content.some(
+    (part) => isThought(part) || ('providerOptions' in part && Object.keys(part.providerOptions ?? {}).length > 0),
+  );
+}
+
+function isThought({ type }: { type: string }): boolean {
+  return type === 'reasoning' || type === 'reasoning-file' || type === 'custom';
 }
 
 function answerPart(part: ContentPart<ToolSet>): Exclude<AssistantModelMessage['content'], string> {

@@ -17,8 +17,8 @@ export interface ModelFailure {
   /** The same call may succeed later; after this many milliseconds when the provider said so. */
   isTransient: boolean;
   retryAfterMs: number | undefined;
-  /** `too-long`: shorter input may pass. `images`: the same without images may. */
-  about: 'too-long' | 'images' | undefined;
+  /** `too-long`: shorter input may pass. `images`, `thoughts`: the same without images, or without thoughts of earlier answers, may. */
+  about: 'too-long' | 'images' | 'thoughts' | undefined;
 }
 
 /** A model that can be talked to. Nothing was sent to anybody to make it. */
@@ -32,6 +32,8 @@ export interface Model {
   readonly settings: ProviderSettings;
   /** Marks a place up to which the provider keeps the input for the next call, where it has to be told. */
   readonly cacheMark: ProviderSettings | undefined;
+  /** An answer of which nothing comes for so long has broken off. */
+  readonly stallMs: number;
   /** In US dollars, when it is known. */
   cost(usage: Omit<Usage, 'cost'>, metadata: Readonly<Record<string, unknown>> | undefined): number | undefined;
   /** Never throws. */
@@ -41,6 +43,8 @@ export interface Model {
 /** A message of a person. Names, texts and quotes come from people: data, never trusted. */
 export interface TurnInput {
   text: string;
+  /** The day, when it is another than the model was told. */
+  day?: string | undefined;
   /** The person's name; undefined where there is no person. */
   from: string | undefined;
   /** Tells apart people who use the same name; people cannot choose it. */
@@ -55,7 +59,7 @@ export interface TurnInput {
   files?: readonly { path: string; bytes: number | undefined }[] | undefined;
 }
 
-/** Tells the model about its surroundings. */
+/** Tells the model about its surroundings: for the whole of a conversation, so that its provider can keep the text. */
 export interface TurnFacts {
   /** The agent's name. */
   name: string;
@@ -69,7 +73,6 @@ export interface TurnFacts {
         /** Workspace and home return with the session. */
         persistent: boolean;
         image: string | undefined;
-        workdir: string | undefined;
         /** Why there is no network although one is configured. */
         networkObstacle?: string | undefined;
         /** What a restricted network reaches: hosts, or words for many of them. */
@@ -99,7 +102,7 @@ export interface TurnFacts {
     /** Whether files can be sent to it. */
     files: boolean;
   };
-  /** Today, in this time zone; undefined is the time zone of the machine. */
+  /** When the conversation began, in this time zone; undefined is the time zone of the machine. */
   now: Date;
   timeZone?: string | undefined;
 }

@@ -14,6 +14,9 @@ const maxMessage = 300;
 const tooLong =
   /context.{0,20}(length|window|size)|(prompt|input|request|messages?).{0,20}too (long|large)|maximum.{0,30}tokens|exceed.{0,60}tokens|request_too_large/i;
 const noCredit = /insufficient_quota|insufficient (credits|balance|funds)|credit balance|billing|exceeded your current quota/i;
+/** Of thoughts of earlier answers that the provider has not signed, or does not have. */
+const noThoughts =
+  /signature.{0,60}(thinking|thought)|(thinking|thought).{0,60}signature|expected .{0,20}thinking|of type 'reasoning'|reasoning item|item (with id )?'(rs|msg|fc)_|encrypted.content/i;
 const noImages = /image|vision|multimodal|multi-modal/i;
 const unreachable = /cannot connect|ECONNREFUSED|ENOTFOUND|EAI_AGAIN|fetch failed/i;
 /** Of errors that tell of an answer that ended too early. */
@@ -57,6 +60,9 @@ function refusal(status: number, words: string, said: string, asked: Asked): Mod
     return lasting('model/unusable', `${asked.title} ${what}: ${said}`, hint);
   }
   if (status === 402 || noCredit.test(words)) return lasting('model/unusable', `The account at ${asked.title} has no credit left: ${said}`);
+  if (noThoughts.test(words)) {
+    return { ...lasting('model/failed', `${asked.title} refused thoughts of an earlier answer: ${said}`), about: 'thoughts' };
+  }
   if (status === 404) {
     const what = `${asked.title} has no model called ${JSON.stringify(asked.model)} at ${asked.baseUrl}: ${said}`;
     return lasting('model/unusable', what, 'Check model.model and model.base_url, or run `hermetic setup`.');

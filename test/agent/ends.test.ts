@@ -137,6 +137,27 @@ describe('provider failures', () => {
     expect(shownText(rig.events)).toBe('Hello');
   });
 
+  it('gives up a model that says nothing, after the time of its settings', async () => {
+    await using rig = await startRig(inTurn({ pieces: [{ until: never }] }, says('Hello')), { stall_seconds: 0.3 });
+    expect(await rig.run('go')).toMatchObject({
+      kind: 'failed',
+      code: 'model/failed',
+      reason: 'openai-compatible/scripted said nothing for 0.3 s.',
+      hint: expect.stringContaining('model.stall_seconds'),
+    });
+    await rig.server.requests[0]?.disconnected;
+    expect(rig.server.requests).toHaveLength(1);
+    expect(rig.events).toEqual([]);
+  });
+
+  it('gives up a model that stops in the middle of its answer twice', async () => {
+    const half = { pieces: [{ text: 'Hel' }, { until: never }] };
+    await using rig = await startRig(inTurn(half, half, says('Hello')), {}, { stallMs: 300 });
+    expect(await rig.run('go')).toMatchObject({ kind: 'failed', reason: expect.stringContaining('said nothing more') });
+    expect(rig.server.requests).toHaveLength(2);
+    expect(shownText(rig.events)).toBe('');
+  });
+
   it('retries an empty answer', async () => {
     await using rig = await startRig(inTurn(says(''), says('here')));
     expect(await rig.run('go')).toEqual({ kind: 'answered', text: 'here' });

@@ -21,11 +21,14 @@ describe('an answer', () => {
   const invoked = { type: 'tool-call', toolCallId: 'a', toolName: 'echo', input: { text: 'hi' } } as const;
 
   it('is repeated with its thoughts, signatures, texts and calls, in their order', () => {
-    const { content } = answerMessage([
-      { type: 'reasoning', text: 'Hm.', ...signed },
-      { type: 'text', text: 'Wait.' },
-      { ...invoked, ...signed, dynamic: true },
-    ]);
+    const { content } = answerMessage(
+      [
+        { type: 'reasoning', text: 'Hm.', ...signed },
+        { type: 'text', text: 'Wait.' },
+        { ...invoked, ...signed, dynamic: true },
+      ],
+      'a/one',
+    );
     const providerOptions = signed.providerMetadata;
     expect(content).toEqual([
       { type: 'reasoning', text: 'Hm.', providerOptions },
@@ -35,11 +38,14 @@ describe('an answer', () => {
   });
 
   it('is repeated without empty texts, arguments that are no JSON, and what the provider has called by itself', () => {
-    const { content } = answerMessage([
-      { type: 'text', text: '' },
-      { ...invoked, input: '{"text": "h', invalid: true, dynamic: true },
-      { ...invoked, toolCallId: 'b', providerExecuted: true, dynamic: true },
-    ]);
+    const { content } = answerMessage(
+      [
+        { type: 'text', text: '' },
+        { ...invoked, input: '{"text": "h', invalid: true, dynamic: true },
+        { ...invoked, toolCallId: 'b', providerExecuted: true, dynamic: true },
+      ],
+      'a/one',
+    );
     expect(content).toEqual([{ ...invoked, input: {} }]);
   });
 });

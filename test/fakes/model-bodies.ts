@@ -27,6 +27,7 @@ export interface Part {
   readonly output?: Content;
   readonly tool_use_id?: string;
   readonly cache_control?: unknown;
+  readonly signature?: string;
   readonly image_url?: { readonly url: string };
   readonly functionCall?: { readonly name: string };
   readonly functionResponse?: { readonly response?: { readonly content?: Content } };

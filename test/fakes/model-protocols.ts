@@ -7,6 +7,8 @@ export interface ScriptedUsage {
   output?: number;
   /** Of the input, read from the provider's cache. */
   cached?: number;
+  /** Of the input, written to the provider's cache. */
+  written?: number;
 }
 
 export type Finish = 'stop' | 'tool-calls' | 'length' | 'content-filter';
@@ -98,6 +100,11 @@ const chat: Protocol = {
 
 const anthropicReasons = { stop: 'end_turn', 'tool-calls': 'tool_use', length: 'max_tokens', 'content-filter': 'refusal' } as const;
 
+/** Each model reads only the thoughts that it has signed itself. */
+export function signatureOf(model: string | undefined): string {
+  return `signed by ${model}`;
+}
+
 const anthropic: Protocol = {
   name: 'anthropic',
   matches: (path) => path.endsWith('/messages'),
@@ -125,7 +132,7 @@ const anthropic: Protocol = {
         const opening = open({ type: 'thinking', thinking: '' });
         const parts = [
           { type: 'thinking_delta', thinking },
-          { type: 'signature_delta', signature: 'signed' },
+          { type: 'signature_delta', signature: signatureOf(model) },
         ];
         return [...closing, opening, ...parts.map(delta), event({ type: 'content_block_stop', index } as { type: string })];
       },
@@ -141,7 +148,12 @@ const anthropic: Protocol = {
         event({
           type: 'message_delta',
           delta: { stop_reason: anthropicReasons[finish], stop_sequence: null },
-          usage: { input_tokens: usage.input - usage.cached, cache_read_input_tokens: usage.cached, output_tokens: usage.output },
+          usage: {
+            input_tokens: usage.input - usage.cached - usage.written,
+            cache_read_input_tokens: usage.cached,
+            cache_creation_input_tokens: usage.written,
+            output_tokens: usage.output,
+          },
         } as { type: string }),
         event({ type: 'message_stop' }),
       ],

@@ -1,4 +1,5 @@
 import { type Body, partsOf } from './model-bodies.ts';
+import { signatureOf } from './model-protocols.ts';
 
 /** What a strict provider would refuse about the messages of a request; undefined when it would take them. */
 export const rules: Readonly<Record<string, (body: Body) => string | undefined>> = { chat: chatFlaw, anthropic: anthropicFlaw };
@@ -38,7 +39,7 @@ function chatFlaw({ messages = [] }: Body): string | undefined {
   return open.size > 0 ? `the calls ${[...open].join(', ')} have no results` : undefined;
 }
 
-function anthropicFlaw({ messages = [] }: Body): string | undefined {
+function anthropicFlaw({ messages = [], model }: Body): string | undefined {
   if (messages[0]?.role !== 'user') return 'the first message is not of the user';
   let open: string[] = [];
   const known = new Set<string>();
@@ -47,6 +48,8 @@ function anthropicFlaw({ messages = [] }: Body): string | undefined {
     const parts = typeof content === 'string' ? [{ type: 'text', text: content }] : partsOf(content);
     if (parts.length === 0) return 'a message is empty';
     if (parts.some((part) => part.type === 'text' && (part.text ?? '').trim() === '')) return 'a text is empty';
+    const isForeign = parts.some((part) => part.type === 'thinking' && part.signature !== signatureOf(model));
+    if (isForeign) return 'messages.1.content.0: Invalid `signature` in `thinking` block';
     marks += parts.filter((part) => part.cache_control).length;
     const results = parts.filter((part) => part.type === 'tool_result').map((part) => part.tool_use_id ?? '');
     if (results.length !== open.length || open.some((id) => !results.includes(id)))

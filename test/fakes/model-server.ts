@@ -185,7 +185,7 @@ async function stream(
     }
   }
   const finish = reply.finish ?? (reply.pieces.some((piece) => 'call' in piece) ? 'tool-calls' : 'stop');
-  send(encoder.end(finish, { input: 100, output: 10, cached: 0, ...reply.usage }));
+  send(encoder.end(finish, { input: 100, output: 10, cached: 0, written: 0, ...reply.usage }));
   response.end();
 }
 

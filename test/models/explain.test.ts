@@ -33,6 +33,18 @@ describe('refusals of a provider', () => {
     expect(failure({ statusCode, message })).toMatchObject({ about: 'too-long', isTransient: false });
   });
 
+  it.each([
+    [400, 'messages.1.content.0: Invalid `signature` in `thinking` block'],
+    [400, 'Expected `thinking` or `redacted_thinking`, but found `tool_use`'],
+    [400, "Item 'rs_68af' of type 'reasoning' was provided without its required following item."],
+    [404, "Item with id 'rs_68af' not found."],
+    [400, 'The encrypted content gAAA could not be verified.'],
+    [400, 'Thought signature is not valid'],
+    [400, 'Function call is missing a thought_signature in functionCall parts.'],
+  ])('recognises a refusal of thoughts: %i %s', (statusCode, message) => {
+    expect(failure({ statusCode, message })).toMatchObject({ about: 'thoughts', isTransient: false });
+  });
+
   it('does not retry after a refusal for lack of money', () => {
     expect(
       failure({ statusCode: 429, message: 'You exceeded your current quota', data: { error: { code: 'insufficient_quota' } } }),

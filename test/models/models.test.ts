@@ -6,7 +6,8 @@ import { checkModel } from '../../src/models/check.ts';
 import { type ModelSettings, openModel } from '../../src/models/index.ts';
 import { startRig } from '../agent/turn-rig.ts';
 import { partsOf } from '../fakes/model-bodies.ts';
-import { calls, inTurn, refuses, says, startModelServer } from '../fakes/model-server.ts';
+import { signatureOf } from '../fakes/model-protocols.ts';
+import { calls, inTurn, type ModelRequest, refuses, says, startModelServer } from '../fakes/model-server.ts';
 
 const refusalOf = (settings: ModelSettings, variables = {}): Promise<HermeticError> =>
   openModel(settings, variables).then(
@@ -152,8 +153,41 @@ describe('conversations across providers', () => {
     expect(partsOf(rig.server.requests[1]?.body.messages?.[1]?.content)[0]).toEqual({
       type: 'thinking',
       thinking: 'Hm.',
-      signature: 'signed',
+      signature: signatureOf('claude'),
     });
+  });
+
+  const thoughts = (request: ModelRequest | undefined) =>
+    request?.body.messages?.flatMap(({ content }) => partsOf(content).filter(({ type }) => type === 'thinking'));
+
+  it('another model of Anthropic gets none of the thoughts of the first, which gets its own again', async () => {
+    await using rig = await startRig(script(), { provider: 'anthropic', model: 'claude-a' });
+    expect(await rig.run('go')).toEqual({ kind: 'answered', text: 'Done.' });
+    const settings = { provider: 'anthropic', base_url: rig.server.url } as const;
+    const other = await openModel({ ...settings, model: 'claude-b' }, { ANTHROPIC_API_KEY: 'key' });
+    rig.server.forget();
+    expect(await rig.run('and now?', { model: other })).toEqual({ kind: 'answered', text: 'Done.' });
+    expect(await rig.run('and again?')).toEqual({ kind: 'answered', text: 'Done.' });
+    expect(rig.server.requests.map((request) => thoughts(request)?.length)).toEqual([0, 1]);
+  });
+
+  it('thoughts that the provider refuses all the same are left out, and the same is asked once more', async () => {
+    await using rig = await startRig(script(), { provider: 'anthropic', model: 'claude-a' });
+    await rig.run('go');
+    // As when a provider replaces a model behind its name.
+    rig.transcript = JSON.parse(JSON.stringify(rig.transcript).replaceAll(signatureOf('claude-a'), 'signed by another'));
+    rig.server.forget();
+    expect(await rig.run('and now?')).toEqual({ kind: 'answered', text: 'Done.' });
+    expect(rig.server.requests.map((request) => thoughts(request)?.length)).toEqual([1, 0]);
+  });
+
+  it('a refusal because of thoughts is final when none were sent', async () => {
+    await using rig = await startRig(() => refuses(400, 'Invalid `signature` in `thinking` block'), {
+      provider: 'anthropic',
+      model: 'claude',
+    });
+    expect(await rig.run('go')).toMatchObject({ kind: 'failed', code: 'model/failed' });
+    expect(rig.server.requests).toHaveLength(1);
   });
 });
 
