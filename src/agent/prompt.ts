@@ -17,10 +17,7 @@ const networks: Readonly<Record<Network, string>> = {
   open: 'It has network access.',
 };
 
-/**
- * The system prompt. The same facts give the same text for a whole day, so that providers can keep it: nothing in it is
- * random.
- */
+/** The system prompt. The same facts give the same text, so that providers can keep it: nothing in it is random. */
 export function systemPrompt(facts: TurnFacts): string {
   return [
     `You are ${facts.name}, an assistant in a chat that can run commands and code in a sandbox and work with its files.`,
@@ -30,7 +27,7 @@ export function systemPrompt(facts: TurnFacts): string {
     chatPart(facts),
     aboutPeople,
     facts.instructions ? `# Instructions of your operator\n\n${facts.instructions}` : '',
-    `Today is ${dateOf(facts)}.`,
+    `This conversation began on ${dayOf(facts)}. A line before a message says so when it is another day.`,
   ]
     .filter((part) => part !== '')
     .join('\n\n');
@@ -60,7 +57,6 @@ function sandboxPart({ sandbox }: TurnFacts): string {
     networkObstacle,
     persistent,
     image,
-    workdir,
     installing,
     received,
     skills,
@@ -84,12 +80,11 @@ function sandboxPart({ sandbox }: TurnFacts): string {
     persistent
       ? 'Files in the workspace and the home directory are kept as long as the session lasts; everything else may be gone after a pause, running processes too.'
       : 'Nothing is kept: when the sandbox is closed after a pause, its files and processes are gone.',
-    workdir ? `It starts in ${asData(workdir, 200)}.` : '',
     received ? `Files that people send are in ${asData(received, 200)}. Copy one to change it.` : '',
     skills
       ? `Skills, which are instructions and scripts for certain tasks, are in ${asData(skills, 200)}: look there when a task could be one of them.`
       : '',
-    'The working directory, exported variables and functions stay from one command to the next.',
+    'The working directory, exported variables and functions stay from one command to the next; a result says so when the directory has changed.',
   ]
     .filter((line, index) => line !== '' || index === 1)
     .join('\n');
@@ -124,7 +119,7 @@ function chatPart({ chat }: TurnFacts): string {
     .join('\n');
 }
 
-function dateOf({ now, timeZone }: TurnFacts): string {
+export function dayOf({ now, timeZone }: Pick<TurnFacts, 'now' | 'timeZone'>): string {
   const { weekday, date, zone } = formsIn(timeZone);
   return `${weekday.format(now)}, ${date.format(now)} (${zone})`;
 }
@@ -137,8 +132,13 @@ const formsIn = remember((timeZone: string | undefined) => {
 });
 
 /** One message of a person, or a report, as the model reads it. */
-export function inputText({ text, from, person, quoted, forwarded, report, files = [] }: TurnInput): string {
-  if (report) return reportText(report);
+export function inputText(input: TurnInput): string {
+  const { day, report } = input;
+  const text = report ? reportText(report) : messageText(input);
+  return day === undefined ? text : `Today is ${day}.\n${text}`;
+}
+
+function messageText({ text, from, person, quoted, forwarded, files = [] }: TurnInput): string {
   const own = [
     files.length > 0
       ? `Files sent along: ${files.map(({ path, bytes }) => asData(path, 300) + (bytes === undefined ? '' : ` (${bytes} bytes)`)).join(', ')}`

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { asData } from '../agent/fence.ts';
 import { receiveFile } from '../backends/received-files.ts';
 import type { Model, TurnFacts } from '../core/agent.ts';
 import type { CallOrigin } from '../core/approval.ts';
@@ -14,6 +15,7 @@ import { skillsInside } from '../sandboxes/home-mounts.ts';
 import type { SessionSandbox } from '../sandboxes/session-sandboxes.ts';
 import { putFile } from '../tools/files/put-file.ts';
 import type { ProcessTable } from '../tools/process/process-table.ts';
+import { withRemarks } from '../tools/remarks.ts';
 import type { Toolbox } from '../tools/toolbox.ts';
 import type { App } from './app.ts';
 import { sessionTools } from './session-toolbox.ts';
@@ -37,6 +39,8 @@ export class ChatTools implements SessionTools {
   readonly #processes: ProcessTable;
   /** Of sessions that share a sandbox, the one that uses it hears of it. */
   readonly #listen: () => SessionSandbox;
+  /** The directory of the session, as the model knows it. */
+  #toldDirectory: string | undefined;
 
   constructor(app: App, { id, title, sink, model, log }: ChatToolsOptions) {
     this.#app = app;
@@ -80,13 +84,24 @@ export class ChatTools implements SessionTools {
     return !this.#sandbox.isOpen;
   }
 
-  call(
+  async call(
     name: string,
     input: unknown,
     { run, origin, signal, progress }: { run: string; origin: CallOrigin; signal: AbortSignal; progress: (text: string) => void },
   ): Promise<ToolResult> {
     this.#listen();
-    return this.#toolbox.call(name, input, { signal, progress, origin: { ...origin, run } });
+    const result = await this.#toolbox.call(name, input, { signal, progress, origin: { ...origin, run } });
+    return origin.isTyped ? result : this.#withDirectory(result);
+  }
+
+  /** Says where the session is now, when the model does not know. The system prompt cannot: it stays the same for the whole conversation. */
+  #withDirectory(result: ToolResult): ToolResult {
+    const { opened, cwd } = this.#sandbox;
+    if (!opened) return result;
+    const told = this.#toldDirectory ?? opened.spec.workdir;
+    this.#toldDirectory = cwd;
+    if (cwd === told) return result;
+    return { ...result, text: withRemarks(result.text, `The directory of the session is now ${asData(this.#toolbox.redact(cwd), 300)}.`) };
   }
 
   async put(name: string, data: Uint8Array): Promise<string> {
@@ -124,7 +139,6 @@ export class ChatTools implements SessionTools {
       secrets: network === 'restricted' ? secretsInside(this.#app.loaded) : undefined,
       persistent: config.terminal.container_persistent,
       image,
-      workdir: this.#sandbox.isOpen ? this.#sandbox.cwd : undefined,
       limits: isolation === 'none' ? undefined : limits,
       installing,
       received: received?.inside ?? '~/incoming',

@@ -7,19 +7,19 @@ export function backend() {
   return z.enum(backendNames).register(notes, { expects: `one of ${backendNames.join(', ')}`, code: 'backend/unknown' });
 }
 
-const priceNames = ['input', 'output', 'cached_input'];
+const priceNames = ['input', 'output', 'cached_input', 'cache_write'];
 
 /** Of one model, or of several by name. */
 export function prices() {
   const price = z.number().min(0).register(notes, { expects: 'a price, 0 or more' });
-  const ofModel = z.strictObject({ input: price, output: price, cached_input: price.optional() });
+  const ofModel = z.strictObject({ input: price, output: price, cached_input: price.optional(), cache_write: price.optional() });
   const value = z
     .union([price, ofModel])
-    .register(notes, { expects: 'a price, 0 or more, or a map of input, output and cached_input', names: priceNames });
-  return z
-    .record(z.string().min(1), value)
-    .superRefine(areOfOneModelOrNamed)
-    .register(notes, { expects: 'a map of prices (input, output, cached_input), or of names of models to such maps', names: priceNames });
+    .register(notes, { expects: 'a price, 0 or more, or a map of input, output, cached_input and cache_write', names: priceNames });
+  return z.record(z.string().min(1), value).superRefine(areOfOneModelOrNamed).register(notes, {
+    expects: 'a map of prices (input, output, cached_input, cache_write), or of names of models to such maps',
+    names: priceNames,
+  });
 }
 
 function areOfOneModelOrNamed(value: Readonly<Record<string, unknown>>, context: z.RefinementCtx): void {

@@ -145,7 +145,9 @@ export interface TranscriptEntry {
 export interface Usage {
   inputTokens: number;
   outputTokens: number;
+  /** Of the input: read from what the provider had kept, and written there for later. */
   cachedTokens: number;
+  writtenTokens: number;
   /** In US dollars, as far as prices are known. */
   cost: number | undefined;
 }
@@ -162,6 +164,8 @@ export interface SessionEntry {
   lastActiveAt: Date;
   /** Choices made in the chat, such as the model: JSON, by name. */
   choices: Readonly<Record<string, unknown>>;
+  /** What the model was told of its surroundings in the present epoch: JSON, or undefined before it was told. */
+  facts: unknown;
   /** Of all epochs. */
   usage: Usage;
 }
@@ -177,7 +181,9 @@ export interface ConversationLedger {
   active(parts: readonly string[], at: Date): Promise<void>;
   /** `undefined` takes a choice back. */
   choose(parts: readonly string[], name: string, value: unknown): Promise<void>;
-  /** A new epoch: the transcript is kept but no longer read, and the choices are gone. */
+  /** Nothing happens when the epoch is over. */
+  keepFacts(parts: readonly string[], epoch: number, facts: unknown): Promise<void>;
+  /** A new epoch: the transcript is kept but no longer read, and the choices and facts are gone. */
   reset(parts: readonly string[], at: Date): Promise<void>;
   addUsage(parts: readonly string[], usage: Usage): Promise<void>;
   /** A turn stays in the epoch of its first message: what it says after a reset is kept, but not read. `sync` is `now` unless it is said. */

@@ -1,7 +1,8 @@
 import { turnProgress } from '../agent/turn-progress.ts';
-import type { Turn, TurnFacts, TurnInput } from '../core/agent.ts';
+import type { Turn, TurnInput } from '../core/agent.ts';
 import type { ChatSession } from './session.ts';
 import { resetIsDue } from './sessions/reset.ts';
+import { factsOf } from './turns/facts.ts';
 import { whereFilesAre } from './turns/incoming-files.ts';
 import { inputOf, originOf, steeringInput } from './turns/input.ts';
 import type { RunningTurn } from './turns/running-turn.ts';
@@ -36,11 +37,12 @@ async function askAgent(session: ChatSession, turn: RunningTurn, input: readonly
   const display = new TurnDisplay(session, turn, progress.answers.length);
   try {
     const { entry, messages } = await store.conversations.present(parts);
+    const { facts, newDay, dayIsTold } = await factsOf(session, turn, entry);
     const result = await agent.run({
       model: await session.model(entry.choices),
       history: messages,
-      input,
-      facts: await factsFor(session, turn),
+      input: input.map((one, index) => (index === 0 ? { ...one, day: newDay } : one)),
+      facts,
       tools: session.tools.tools,
       ...toolCalls(session, turn, display),
       ...transcript(session, turn),
@@ -50,6 +52,7 @@ async function askAgent(session: ChatSession, turn: RunningTurn, input: readonly
       maxSteps: settings.maxSteps,
     });
     await display.conclude(result);
+    if (newDay !== undefined && input.length > 0) await dayIsTold();
   } finally {
     await display.end();
   }
@@ -77,15 +80,6 @@ async function remindOfYolo(session: ChatSession, turn: RunningTurn): Promise<vo
 async function sayWhereFilesAre({ deps, place }: ChatSession, turn: RunningTurn, input: readonly TurnInput[]): Promise<void> {
   const text = whereFilesAre(input.flatMap(({ files = [] }) => files));
   if (text !== '' && !turn.isParked) await deps.outbox.deliver(place, `files/${turn.messages[0]?.entry.seq}`, text);
-}
-
-async function factsFor({ deps, tools, place, title, channel }: ChatSession, { isDirect }: RunningTurn): Promise<TurnFacts> {
-  return {
-    name: deps.settings.agentName,
-    sandbox: await tools.facts(),
-    chat: { platform: place.platform, isDirect, title, markdown: true, files: channel.traits.maxFileBytes > 0 },
-    now: new Date(),
-  };
 }
 
 function toolCalls(session: ChatSession, turn: RunningTurn, display: TurnDisplay): Pick<Turn, 'call' | 'takeUp'> {

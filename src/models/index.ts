@@ -16,6 +16,7 @@ const knownContextTokens: readonly (readonly [RegExp, number])[] = [
   [/grok|deepseek|glm|kimi|minimax|qwen3-coder/, 128_000],
 ];
 
+const usualStallSeconds = 90;
 /** Small enough for nearly every model. One that takes even less says so, and the agent shortens what it sends. */
 const usualContextTokens = 32_000;
 
@@ -27,6 +28,7 @@ export interface ModelSettings {
   api_key_env?: string | undefined;
   context_tokens?: number | undefined;
   prices?: PriceSettings | undefined;
+  stall_seconds?: number | undefined;
 }
 
 /** The settings for another model of the same provider, such as `/model` chooses. */
@@ -61,6 +63,7 @@ export async function openModel(settings: ModelSettings, variables: Readonly<Rec
     contextTokens: settings.context_tokens ?? contextTokensOf(model),
     settings: provider.settings,
     cacheMark: provider.cacheMark?.(model),
+    stallMs: (settings.stall_seconds ?? usualStallSeconds) * 1000,
     cost: (usage, metadata) => reportedCost(metadata) ?? (prices && priceOf(usage, prices)),
     explain: (error) => explain(error, { title: provider.title, model, baseUrl, keyVariable, apiKey }),
   };

@@ -7,6 +7,7 @@ import {
   addition,
   consumption,
   countAndRest,
+  factsOfEpoch,
   presentRow,
   removalOfTurn,
   type SessionRow,
@@ -47,6 +48,7 @@ export class SqlConversationLedger implements ConversationLedger {
           output_tokens: 0,
           cached_tokens: 0,
           cost: null,
+          facts: null,
         })
         .onConflict((conflict) => conflict.column('session').doNothing())
         .execute();
@@ -81,8 +83,13 @@ export class SqlConversationLedger implements ConversationLedger {
     });
   }
 
+  async keepFacts(parts: readonly string[], epoch: number, facts: unknown): Promise<void> {
+    const given = { session: JSON.stringify(parts), epoch, facts: jsonOf(facts) };
+    await this.#access.prepared.run((statements) => statements.run(factsOfEpoch, given), 'later');
+  }
+
   async reset(parts: readonly string[], at: Date): Promise<void> {
-    await this.#change(parts, (row) => ({ epoch: Number(row.epoch) + 1, started_at: at.getTime(), choices: '{}' }));
+    await this.#change(parts, (row) => ({ epoch: Number(row.epoch) + 1, started_at: at.getTime(), choices: '{}', facts: null }));
   }
 
   async addUsage(parts: readonly string[], usage: Usage): Promise<void> {
@@ -213,12 +220,8 @@ export class SqlConversationLedger implements ConversationLedger {
 interface SessionChanges {
   epoch: number;
   started_at: number;
-  last_active_at: number;
   choices: string;
-  input_tokens: number;
-  output_tokens: number;
-  cached_tokens: number;
-  cost: number | null;
+  facts: string | null;
 }
 
 async function rowOf(db: Transaction<Tables>, parts: readonly string[]): Promise<SessionRow> {
@@ -237,8 +240,8 @@ function refuseMissing(rows: number, parts: readonly string[]): void {
 }
 
 function addUsage(statements: Statements, parts: readonly string[], usage: Usage): void {
-  const { inputTokens, outputTokens, cachedTokens, cost = null } = usage;
-  const given = { session: JSON.stringify(parts), inputTokens, outputTokens, cachedTokens, cost };
+  const { cost = null } = usage;
+  const given = { ...usage, session: JSON.stringify(parts), cost };
   refuseMissing(statements.run(consumption, given), parts);
 }
 
@@ -275,10 +278,12 @@ function entryOf(row: SessionRow): SessionEntry {
     startedAt: new Date(Number(row.started_at)),
     lastActiveAt: new Date(Number(row.last_active_at)),
     choices: readJson(row.choices),
+    facts: row.facts === null ? undefined : readJson(row.facts),
     usage: {
       inputTokens: Number(row.input_tokens),
       outputTokens: Number(row.output_tokens),
       cachedTokens: Number(row.cached_tokens),
+      writtenTokens: Number(row.written_tokens),
       cost: row.cost ?? undefined,
     },
   };

@@ -49,14 +49,19 @@ interface Consumption {
   inputTokens: number;
   outputTokens: number;
   cachedTokens: number;
+  writtenTokens: number;
   cost: number | null;
 }
 
 /** A cost that is not known adds nothing. */
-export const consumption = new Statement<Consumption>((db, { session, inputTokens, outputTokens, cachedTokens, cost }) =>
+export const consumption = new Statement<Consumption>((db, { session, inputTokens, outputTokens, cachedTokens, writtenTokens, cost }) =>
   sql`update sessions set input_tokens = input_tokens + ${inputTokens}, output_tokens = output_tokens + ${outputTokens},
-    cached_tokens = cached_tokens + ${cachedTokens}, cost = coalesce(coalesce(cost, 0) + ${cost}, cost)
+    cached_tokens = cached_tokens + ${cachedTokens}, written_tokens = written_tokens + ${writtenTokens}, cost = coalesce(coalesce(cost, 0) + ${cost}, cost)
     where session = ${session}`.compile(db),
+);
+
+export const factsOfEpoch = new Statement<{ session: string; epoch: number; facts: string }>((db, { session, epoch, facts }) =>
+  db.updateTable('sessions').set({ facts }).where('session', '=', session).where('epoch', '=', epoch).compile(),
 );
 
 interface Addition {
@@ -74,7 +79,7 @@ export const addition = new Statement<Addition>((db, { session, turn, at, messag
     ), ${turn}, ${at}, ${message} from sessions where session = ${session}`.compile(db),
 );
 
-/** Only after \`rememberNumbers\`. */
+/** Only after `rememberNumbers`. */
 export const removalOfTurn = new Statement<{ session: string; turn: string }>((db, { session, turn }) =>
   db.deleteFrom('transcript').where('session', '=', session).where('turn', '=', turn).compile(),
 );

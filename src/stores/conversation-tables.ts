@@ -54,7 +54,9 @@ export interface ConversationTables {
     input_tokens: Count;
     output_tokens: Count;
     cached_tokens: Count;
+    written_tokens: Generated<number>;
     cost: number | null;
+    facts: Json | null;
   };
   transcript: {
     seq: Count;

@@ -4,6 +4,7 @@ import { approvalTables } from './approval-tables.ts';
 import { archiveTables } from './archive-tables.ts';
 import { backgroundTables } from './background-tables.ts';
 import { channelNoteTables } from './channel-note-tables.ts';
+import { conversationFacts } from './conversation-facts-columns.ts';
 import { conversationTables } from './conversation-tables.ts';
 import { inboxTries } from './inbox-tries-table.ts';
 import { reachTables } from './reach-tables.ts';
@@ -55,4 +56,5 @@ export const migrations: readonly Migration[] = [
   channelNoteTables,
   ageTables,
   inboxTries,
+  conversationFacts,
 ];

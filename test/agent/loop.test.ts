@@ -26,7 +26,7 @@ describe('a turn', () => {
   it('reports the token usage, with the tokens the provider had cached', async () => {
     await using rig = await startRig(inTurn({ pieces: [{ text: 'ok' }], usage: { input: 1000, output: 20, cached: 800 } }));
     await rig.run('hello');
-    expect(rig.usages).toEqual([{ inputTokens: 1000, outputTokens: 20, cachedTokens: 800, cost: undefined }]);
+    expect(rig.usages).toEqual([{ inputTokens: 1000, outputTokens: 20, cachedTokens: 800, writtenTokens: 0, cost: undefined }]);
   });
 
   it('runs the tools of one answer at the same time, and gives the model all results', async () => {

@@ -94,8 +94,7 @@ describe('the system prompt', () => {
     expect(prompt).toContain('only listed hosts can be reached');
     expect(prompt).toContain('the owner can add it to network.allow');
     expect(prompt).toContain('are kept as long as the session lasts');
-    expect(prompt).toContain('It starts in "/workspace".');
-    expect(prompt).toContain('Today is Sunday, 2026-03-01 (UTC).');
+    expect(prompt).toContain('This conversation began on Sunday, 2026-03-01 (UTC).');
   });
 
   it('states network, limits, installation, received files and skills in the system prompt', () => {
@@ -105,7 +104,6 @@ describe('the system prompt', () => {
       isolation: 'process' as const,
       persistent: true,
       image: undefined,
-      workdir: undefined,
       network: 'none' as const,
       networkObstacle: 'no network: slirp4netns is not installed (apt-get install slirp4netns)',
       limits: { cpus: 1, memoryMb: 5120, diskMb: 0, pids: 256 },
@@ -128,7 +126,6 @@ describe('the system prompt', () => {
       network: 'restricted',
       persistent: true,
       image: undefined,
-      workdir: undefined,
     } as const;
     const prompt = systemPrompt({ ...facts, sandbox: { ...about, networkHosts: ['package registries', '*.example.com'] } });
     expect(prompt).toContain('The list has "package registries, *.example.com".');
@@ -142,7 +139,6 @@ describe('the system prompt', () => {
       network: 'restricted',
       persistent: true,
       image: undefined,
-      workdir: undefined,
     } as const;
     const asked = 'a person is asked while the command waits';
     expect(systemPrompt({ ...facts, sandbox: { ...about, networkAsks: true } })).toContain(asked);
@@ -156,7 +152,6 @@ describe('the system prompt', () => {
       network: 'restricted',
       persistent: true,
       image: undefined,
-      workdir: undefined,
     } as const;
     const prompt = systemPrompt({
       ...facts,
@@ -169,7 +164,7 @@ describe('the system prompt', () => {
   it('warns in the system prompt when there is no isolation', () => {
     const prompt = systemPrompt({
       ...facts,
-      sandbox: { backend: 'local', isolation: 'none', network: 'open', persistent: false, image: undefined, workdir: undefined },
+      sandbox: { backend: 'local', isolation: 'none', network: 'open', persistent: false, image: undefined },
     });
     expect(prompt).toContain("commands run on the person's own machine");
     expect(prompt).toContain('Nothing is kept');

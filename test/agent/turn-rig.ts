@@ -31,7 +31,6 @@ export const facts: Turn['facts'] = {
     network: 'restricted',
     persistent: true,
     image: 'debian:12',
-    workdir: '/workspace',
   },
   chat: { platform: 'web', isDirect: true, markdown: true, files: true },
   now: new Date('2026-03-01T12:00:00Z'),

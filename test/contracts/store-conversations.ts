@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { at, chat, hostileTexts, type StorePlace, storeRig } from './store-rig.ts';
 
 const parts = ['telegram', '42', '7'];
-const usage = { inputTokens: 10, outputTokens: 2, cachedTokens: 1, cost: 0.25 };
+const usage = { inputTokens: 10, outputTokens: 2, cachedTokens: 1, writtenTokens: 0, cost: 0.25 };
 
 /** Every promise of `ConversationLedger`, for any database. */
 export function conversationContract(newPlace: () => StorePlace): void {
@@ -18,8 +18,8 @@ export function conversationContract(newPlace: () => StorePlace): void {
   describe('conversations', () => {
     it('begins a conversation once and finds it after the store is reopened', async () => {
       const entry = {
-        ...{ parts, title: 'Ada', place: chat, epoch: 1, startedAt: at(0), lastActiveAt: at(0), choices: {} },
-        usage: { inputTokens: 0, outputTokens: 0, cachedTokens: 0, cost: undefined },
+        ...{ parts, title: 'Ada', place: chat, epoch: 1, startedAt: at(0), lastActiveAt: at(0), choices: {}, facts: undefined },
+        usage: { inputTokens: 0, outputTokens: 0, cachedTokens: 0, writtenTokens: 0, cost: undefined },
       };
       expect(await rig.store.conversations.find(parts)).toBeUndefined();
       expect(await begin()).toStrictEqual(entry);
@@ -72,6 +72,19 @@ export function conversationContract(newPlace: () => StorePlace): void {
       expect((await messages()).at(-1)).toBe('more');
       await other.conversations.reset(parts, at(4));
       expect(await messages()).toEqual([]);
+    });
+
+    it('keeps what a model was told of its surroundings until a reset', async () => {
+      await begin();
+      const { conversations } = rig.store;
+      const told = async () => (await conversations.find(parts))?.facts;
+      expect(await told()).toBeUndefined();
+      await conversations.keepFacts(parts, 1, { day: 'Monday' });
+      expect(await told()).toEqual({ day: 'Monday' });
+      await conversations.reset(parts, at(5));
+      expect(await told()).toBeUndefined();
+      await conversations.keepFacts(parts, 1, { day: 'Tuesday' });
+      expect(await told()).toBeUndefined();
     });
 
     it('empties a conversation and its choices at a reset, and keeps its usage', async () => {
@@ -154,7 +167,7 @@ export function conversationContract(newPlace: () => StorePlace): void {
       expect((await rig.store.conversations.find(parts))?.usage).toStrictEqual({ ...usage, cost: undefined });
       await rig.store.conversations.addUsage(parts, usage);
       await rig.store.conversations.addUsage(parts, { ...usage, cost: undefined });
-      const sum = { inputTokens: 30, outputTokens: 6, cachedTokens: 3, cost: 0.25 };
+      const sum = { inputTokens: 30, outputTokens: 6, cachedTokens: 3, writtenTokens: 0, cost: 0.25 };
       expect((await rig.store.conversations.find(parts))?.usage).toStrictEqual(sum);
     });
 

@@ -66,7 +66,7 @@ export function processContract(newPlace: () => SharedStorePlace): void {
       await together(`
         for (let i = 0; i < 25; i++) {
           await store.conversations.append(['s'], String(args.index), [i, i], new Date());
-          await store.conversations.addUsage(['s'], { inputTokens: 1, outputTokens: 2, cachedTokens: 3, cost: 0.5 });
+          await store.conversations.addUsage(['s'], { inputTokens: 1, outputTokens: 2, cachedTokens: 3, writtenTokens: 4, cost: 0.5 });
           await store.conversations.choose(['s'], args.index + '-' + i, i);
         }`);
       const entries = await rig.store.conversations.read(['s']);
@@ -75,7 +75,7 @@ export function processContract(newPlace: () => SharedStorePlace): void {
         expect(own).toEqual(Array.from({ length: 50 }, (_, step) => Math.floor(step / 2)));
       }
       const found = await rig.store.conversations.find(['s']);
-      expect(found?.usage).toEqual({ inputTokens: 100, outputTokens: 200, cachedTokens: 300, cost: 50 });
+      expect(found?.usage).toEqual({ inputTokens: 100, outputTokens: 200, cachedTokens: 300, writtenTokens: 400, cost: 50 });
       expect(Object.keys(found?.choices ?? {})).toHaveLength(100);
     });
 

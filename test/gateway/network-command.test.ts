@@ -127,7 +127,7 @@ describeContained('/network', async () => {
 });
 
 describe('the lines of /network', () => {
-  const facts = { backend: 'bubblewrap', isolation: 'process', persistent: true, image: undefined, workdir: undefined } as const;
+  const facts = { backend: 'bubblewrap', isolation: 'process', persistent: true, image: undefined } as const;
   const about = { grants: [], questions: [], isAdmin: true, isDirect: true, parts: [] };
 
   it('name a network that is open, missing or unknown', () => {

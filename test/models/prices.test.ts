@@ -23,6 +23,18 @@ describe('model costs', () => {
     },
   );
 
+  it('charges input that Anthropic writes to its cache by a price of its own, and counts it apart', async () => {
+    const writing = () => ({ pieces: [{ text: 'Yes.' }], usage: { input: 1_000_000, cached: 400_000, written: 200_000, output: 100_000 } });
+    const costOf = async (written: object) => {
+      await using rig = await startRig(writing, { provider: 'anthropic', model: 'm', prices: { ...prices, ...written } });
+      await rig.run('go');
+      expect(rig.usages[0]).toMatchObject({ inputTokens: 1_000_000, cachedTokens: 400_000, writtenTokens: 200_000 });
+      return rig.usages[0]?.cost;
+    };
+    expect(await costOf({ cache_write: 3.75 })).toBeCloseTo(0.4 * 3 + 0.4 * 0.3 + 0.2 * 3.75 + 0.1 * 15, 6);
+    expect(await costOf({})).toBeCloseTo(0.6 * 3 + 0.4 * 0.3 + 0.1 * 15, 6);
+  });
+
   it('charges cached input as input when it has no price of its own', async () => {
     await using rig = await startRig(script, { prices: { input: 3, output: 15 } });
     await rig.run('go');
@@ -31,13 +43,13 @@ describe('model costs', () => {
 
   it('prefers the cost that the provider reports', async () => {
     const model = await openModel({ provider: 'openrouter', model: 'm', prices }, { OPENROUTER_API_KEY: 'key' });
-    const usage = { inputTokens: 1_000_000, outputTokens: 0, cachedTokens: 0 };
+    const usage = { inputTokens: 1_000_000, outputTokens: 0, cachedTokens: 0, writtenTokens: 0 };
     expect(model.cost(usage, { openrouter: { usage: { cost: 0.25 } } })).toBe(0.25);
     expect(model.cost(usage, {})).toBe(3);
   });
 
   it('takes the prices of the model by its name, and knows no cost without a price', async () => {
-    const usage = { inputTokens: 1_000_000, outputTokens: 0, cachedTokens: 0 };
+    const usage = { inputTokens: 1_000_000, outputTokens: 0, cachedTokens: 0, writtenTokens: 0 };
     const base = { provider: 'ollama', model: 'one' } as const;
     const cost = async (settings: Parameters<typeof settingsFor>[0], choice?: string) =>
       (await openModel(settingsFor(settings, choice), {})).cost(usage, undefined);

@@ -55,7 +55,12 @@ export const model = z
     prices: prices()
       .optional()
       .describe(
-        'What the model costs, in US dollars per million tokens, such as `{ input: 3, output: 15, cached_input: 0.3 }`; with several models, such a map for each name. `cached_input` is input that the provider had kept; unset, it costs like other input. Without prices, `/usage` shows tokens, and the cost only where the provider reports it.',
+        'What the model costs, in US dollars per million tokens, such as `{ input: 3, output: 15, cached_input: 0.3, cache_write: 3.75 }`; with several models, such a map for each name. `cached_input` is input that the provider had kept, `cache_write` input that it keeps for later; unset, they cost like other input. Without prices, `/usage` shows tokens, and the cost only where the provider reports it.',
+      ),
+    stall_seconds: seconds()
+      .default(90)
+      .describe(
+        'How long a model may say nothing before its answer counts as failed. Raise it for a model on your own machine that loads slowly.',
       ),
     api_key_env: variableName().optional().describe("Variable that holds the API key; unset is the provider's usual name."),
   })

@@ -113,9 +113,10 @@ export class Controls implements SessionControls {
     const { deps, id } = this.#session;
     const entry = await deps.store.conversations.find(id.parts);
     if (!entry) return 'No tokens used yet.';
-    const { inputTokens, outputTokens, cachedTokens, cost } = entry.usage;
+    const { inputTokens, outputTokens, cachedTokens, writtenTokens, cost } = entry.usage;
     const price = cost === undefined ? '' : `, about $${cost.toFixed(4)}`;
-    return `${inputTokens} tokens in (${cachedTokens} of them cached), ${outputTokens} out${price}.`;
+    const written = writtenTokens > 0 ? `, ${writtenTokens} written to the cache` : '';
+    return `${inputTokens} tokens in (${cachedTokens} of them cached${written}), ${outputTokens} out${price}.`;
   }
 
   async files(path: string): Promise<Reply> {

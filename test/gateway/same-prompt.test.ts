@@ -1,0 +1,106 @@
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, describe, expect, it, vi } from 'vitest';
+import { calls, inTurn, says } from '../fakes/model-server.ts';
+import { until } from '../until.ts';
+import { describeContained } from './contained.ts';
+import { codeIn, Rig } from './rig.ts';
+
+/** What comes before the messages of a conversation, byte by byte: for a provider, the beginning of everything it could keep. */
+function beginnings({ model }: Rig): string[] {
+  return model.requests.map(({ body: { messages = [], tools } }) => {
+    expect(messages[0]?.role).toBe('system');
+    return JSON.stringify([messages[0], tools]);
+  });
+}
+
+describeContained('the system prompt and the tools', async () => {
+  const shared = mkdtempSync(join(tmpdir(), 'hermetic-shared-'));
+  const rig = await Rig.start({
+    environment: { HERMETIC_GATEWAY_SANDBOX_LIFETIME: '1', TERMINAL_DOCKER_VOLUMES: JSON.stringify([`${shared}:/shared`]) },
+  });
+  afterAll(async () => {
+    await rig.close();
+    rmSync(shared, { recursive: true });
+  });
+  const isOpen = () => rig.app.sandboxes.openCount > 0;
+  const tells = async (text: string, command: string, answer: string) => {
+    rig.model.script = inTurn(calls(['terminal', { command }]), says(answer));
+    await rig.say(text, { from: 'bob' });
+  };
+  const results = (): string[] => rig.model.requests.flatMap(({ last }) => (last.role === 'tool' ? [last.text] : []));
+
+  it('stay the same over a change of directory, a question, an idle close and a restart', async () => {
+    await rig.say('hello', { from: 'bob' });
+    await rig.shows('Fine.', 'bob');
+    await tells('go there', 'cd /tmp && echo there', 'I am there.');
+    await rig.shows('I am there.', 'bob');
+    await tells('clean up', 'rm -rf /shared/old; echo cleaned', 'I cleaned.');
+    await codeIn(rig, 'bob');
+    await rig.press('Once', { from: 'bob' });
+    await rig.shows('I cleaned.', 'bob');
+    await until('the sandbox is closed', () => !isOpen());
+    await tells('where are you?', 'pwd', 'Still there.');
+    await rig.shows('Still there.', 'bob');
+    await rig.stopGateway();
+    await rig.startGateway();
+    await tells('and now?', 'pwd', 'Yes, still.');
+    await rig.shows('Yes, still.', 'bob');
+    expect(rig.model.requests).toHaveLength(9);
+    expect(new Set(beginnings(rig)).size).toBe(1);
+    expect(results()[0]).toBe('there\n[The directory of the session is now "/tmp".]');
+    expect(results()[2]).toBe('/tmp\n');
+  }, 180_000);
+
+  it('the model is told of a directory that a person has changed', async () => {
+    await rig.say('/run cd /var', { from: 'bob' });
+    await rig.shows('no output', 'bob');
+    await tells('look', 'echo looked', 'I looked.');
+    await rig.shows('I looked.', 'bob');
+    expect(results().at(-1)).toBe('looked\n[The directory of the session is now "/var".]');
+  }, 120_000);
+
+  it('change in the middle of a conversation when the settings do', async () => {
+    const before = beginnings(rig).at(-1);
+    mkdirSync(join(rig.home, '.hermetic', 'skills'));
+    rig.model.script = () => says('I see.');
+    await rig.say('look at the skills', { from: 'bob' });
+    await rig.shows('I see.', 'bob');
+    const after = beginnings(rig).at(-1);
+    expect(after).not.toBe(before);
+    expect(after).toContain('/opt/hermetic/skills');
+  }, 120_000);
+});
+
+describe('the day of a conversation', () => {
+  afterEach(() => void vi.useRealTimers());
+
+  it('is said in the prompt as it began, and in a message once when it is another', async () => {
+    vi.useFakeTimers({ toFake: ['Date'], now: new Date('2026-03-01T12:00:00') });
+    const rig = await Rig.start({ environment: { TERMINAL_ENV: 'local' } });
+    try {
+      for (const [text, day] of [
+        ['first', '2026-03-01'],
+        ['second', '2026-03-02'],
+        ['third', '2026-03-02'],
+      ] as const) {
+        vi.setSystemTime(new Date(`${day}T12:00:00`));
+        rig.model.script = () => says(`${text} answer`);
+        await rig.say(text);
+        await rig.shows(`${text} answer`);
+        await rig.quiet();
+      }
+      expect(new Set(beginnings(rig)).size).toBe(1);
+      expect(beginnings(rig)[0]).toContain('This conversation began on Sunday, 2026-03-01');
+      const people = rig.model.requests.at(-1)?.messages.filter(({ role }) => role === 'user') ?? [];
+      expect(people.map(({ text }) => /^Today is (\w+), (\S+) /.exec(text)?.slice(1))).toEqual([
+        undefined,
+        ['Monday', '2026-03-02'],
+        undefined,
+      ]);
+    } finally {
+      await rig.close();
+    }
+  }, 120_000);
+});
