@@ -141,7 +141,7 @@ export class GatewayProgram {
     await this.app.sandboxes.start().catch((error: unknown) => this.#log(`nothing was swept: ${errorText(error)}`));
     collectSooner();
     const memory = new IdleMemory();
-    this.#every(restEveryMs, () => memory.look(this.gateway.busy === 0));
+    this.#every(restEveryMs, () => memory.look(this.gateway.busy === 0 && !this.#outbox.isHeldUp));
     // Terminals are shown how their turns end, so they end after the gateway.
     this.#started.defer(() => this.#terminals?.close());
     this.#started.defer(() => this.#outbox.stop());

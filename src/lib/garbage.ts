@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
-type Collect = (options: { type: 'minor' | 'major' }) => void;
+type Collect = (options: { type: 'minor' } | { type: 'major'; flavor: 'last-resort' }) => void;
 let collect: Collect | undefined;
 
 /**
@@ -12,12 +12,12 @@ export function collectYoungGarbage(): void {
   collector()({ type: 'minor' });
 }
 
-/** Frees everything. V8 gives the room back to the system in small steps, some seconds later; by itself it would do neither for minutes. */
+/** Frees everything, and gives the room back to the system, which V8 by itself may not do for minutes. Stops the thread for some tenths of a second. */
 export function collectAllGarbage(): void {
-  collector()({ type: 'major' });
+  collector()({ type: 'major', flavor: 'last-resort' });
 }
 
-/** From now on V8 collects when the heap has grown by a quarter, not when it has doubled: a little more work for much less memory. */
+/** From now on V8 collects when the heap has grown by a seventh, not when it has doubled: a little more work for much less memory. */
 export function collectSooner(): void {
   setFlagsFromString('--heap-growing-percent=15');
 }

@@ -27,10 +27,7 @@ export class IdleMemory {
     const { residentBytes, collect } = this.#options;
     const isResting = isIdle && this.#wasIdle;
     this.#wasIdle = isIdle;
-    if (!isResting) return;
-    // What was collected is given back in small steps.
-    this.#restingBytes = Math.min(this.#restingBytes, residentBytes());
-    if (residentBytes() < this.#restingBytes + minGrowthBytes) return;
+    if (!isResting || residentBytes() < this.#restingBytes + minGrowthBytes) return;
     collect();
     this.#restingBytes = residentBytes();
   }

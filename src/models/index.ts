@@ -16,7 +16,7 @@ const knownContextTokens: readonly (readonly [RegExp, number])[] = [
   [/grok|deepseek|glm|kimi|minimax|qwen3-coder/, 128_000],
 ];
 
-const usualStallSeconds = 90;
+export const usualStallSeconds = 90;
 /** Small enough for nearly every model. One that takes even less says so, and the agent shortens what it sends. */
 const usualContextTokens = 32_000;
 

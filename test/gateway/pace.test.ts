@@ -47,6 +47,15 @@ describe('the pace of a platform', () => {
     expect((await begun(new Pace(), turns)).map(({ atMs }) => atMs)).toEqual([0, 0, 0, 100, 200]);
   });
 
+  it('says whether something waits', async () => {
+    const pace = new Pace();
+    const turns = [1, 2].map(() => pace.turn('message', [all], never));
+    expect(pace.isHeldUp).toBe(true);
+    await vi.advanceTimersByTimeAsync(100);
+    await Promise.all(turns);
+    expect(pace.isHeldUp).toBe(false);
+  });
+
   it('is not held up by a chat that may say nothing yet', async () => {
     const chat = (name: string): RateLimit => ({ of: name, everyMs: 1000, burst: 1 });
     const turns = ['a', 'a', 'b'].map((name) => ({ saying: 'message' as const, name, limits: [all, chat(name)] }));

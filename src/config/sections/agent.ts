@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { choice, flag, markRestart, retentionDays, seconds, text, url, variableName, wholeNumber } from '../../lib/setting-kinds.ts';
+import { usualStallSeconds } from '../../models/index.ts';
 import { prices } from '../kinds.ts';
 
 export const codeExecution = z
@@ -58,7 +59,7 @@ export const model = z
         'What the model costs, in US dollars per million tokens, such as `{ input: 3, output: 15, cached_input: 0.3, cache_write: 3.75 }`; with several models, such a map for each name. `cached_input` is input that the provider had kept, `cache_write` input that it keeps for later; unset, they cost like other input. Without prices, `/usage` shows tokens, and the cost only where the provider reports it.',
       ),
     stall_seconds: seconds()
-      .default(90)
+      .default(usualStallSeconds)
       .describe(
         'How long a model may say nothing before its answer counts as failed. Raise it for a model on your own machine that loads slowly.',
       ),

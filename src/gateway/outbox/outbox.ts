@@ -148,6 +148,11 @@ export class Outbox {
     return splitText(text, maxMarkableText(this.traits(place) ?? { maxTextLength: minChannelTextLimit }).text);
   }
 
+  /** Whether something waits only because a platform takes it no sooner. */
+  get isHeldUp(): boolean {
+    return [...this.#platforms.values()].some(({ pace }) => pace.isHeldUp);
+  }
+
   /** How many places have something that waits or grows. */
   get busyPlaces(): number {
     return this.#lines.size;

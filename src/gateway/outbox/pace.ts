@@ -46,6 +46,10 @@ export class Pace {
     return await promise.finally(() => signal.removeEventListener('abort', leave));
   }
 
+  get isHeldUp(): boolean {
+    return this.#waiting.some(({ size }) => size > 0);
+  }
+
   /** Counts it and resolves to true when it may begin at once. */
   takeNow(limits: readonly RateLimit[]): boolean {
     const now = performance.now();
