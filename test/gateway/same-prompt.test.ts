@@ -53,6 +53,10 @@ describeContained('the system prompt and the tools', async () => {
     expect(results()[2]).toBe('/tmp\n');
   }, 180_000);
 
+  it('have no character that doubles the memory of each request under way', () => {
+    expect(beginnings(rig)[0]).toMatch(/^[\0-\xff]+$/);
+  });
+
   it('the model is told of a directory that a person has changed', async () => {
     await rig.say('/run cd /var', { from: 'bob' });
     await rig.shows('no output', 'bob');

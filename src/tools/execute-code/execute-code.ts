@@ -90,7 +90,7 @@ function describeFor({ mode, maxToolCalls }: ExecuteCodeOptions, functions: Iter
     `Runs a script in this session's sandbox, ${where}. Use it for what needs several steps, loops or decisions: the script calls tools as ` +
     'functions and only what it prints comes back. Python: the functions are there (and in the module hermetic_tools), take values in ' +
     'order or by name, return a dict and raise ToolError. JavaScript: the same as async functions, in a module with top-level await. ' +
-    'Bash: `name value… --name value`, prints the text of the result and returns 1 on failure; standard input stands for the last ' +
+    'Bash: `name value... --name value`, prints the text of the result and returns 1 on failure; standard input stands for the last ' +
     `required argument. A script may call tools ${maxToolCalls} times. Everything it started ends with it. ` +
     `Functions: ${[...functions].map(signatureOf).join(', ') || 'none'}.`
   );
