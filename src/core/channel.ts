@@ -89,10 +89,11 @@ export interface Outgoing {
 }
 
 /**
- * What is said to a platform, by what it is: a message that asks something, any other new message, the last change of a
- * message or its removal, a new message that will grow, its growth, and signs such as typing.
+ * What is said to a platform, by what it is: a message that asks something, the answer to a press that one person sees, any
+ * other new message, the last change of a message or its removal, a new message that will grow, its growth, and signs such as
+ * typing.
  */
-export type Saying = 'question' | 'message' | 'change' | 'draft' | 'growth' | 'sign';
+export type Saying = 'question' | 'notice' | 'message' | 'change' | 'draft' | 'growth' | 'sign';
 
 /** Of everything with the same `of`, a platform takes one each `everyMs`, and after a rest `burst` at once. */
 export interface RateLimit {

@@ -114,6 +114,8 @@ export interface OutboxLedger {
   places(): Promise<Place[]>;
   /** The first of this place that is neither sent nor dropped: while it is being sent, nothing else is. */
   head(place: Place): Promise<OutboxEntry | undefined>;
+  /** The same of what is no draft. */
+  headOfLasting(place: Place): Promise<OutboxEntry | undefined>;
   find(key: string): Promise<OutboxEntry | undefined>;
   /** Right before it is handed to the platform; on disk when it resolves. False when it is not waiting: of several who begin at once one does. */
   begin(seq: number): Promise<boolean>;

@@ -54,12 +54,21 @@ export class SqlOutboxLedger implements OutboxLedger {
   }
 
   async head(place: Place): Promise<OutboxEntry | undefined> {
+    return await this.#head(place, [0, 1]);
+  }
+
+  async headOfLasting(place: Place): Promise<OutboxEntry | undefined> {
+    return await this.#head(place, [0]);
+  }
+
+  async #head(place: Place, isDraft: readonly number[]): Promise<OutboxEntry | undefined> {
     const row = await this.#access.read((db) =>
       db
         .selectFrom('outbox')
         .selectAll()
         .where('place', '=', placeJson(place))
         .where('state', 'in', underWay)
+        .where('is_draft', 'in', isDraft)
         .orderBy('seq')
         .limit(1)
         .executeTakeFirst(),

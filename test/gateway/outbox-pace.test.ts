@@ -87,6 +87,81 @@ describe('an outbox at a platform with limits', () => {
     expect(platform.texts('ada')).toEqual(['The whole text.', 'By the way.']);
   });
 
+  const shown = (name: string, count = 1) => until(`${name} has ${count}`, () => platform.texts(name).length === count);
+  const draft = (name: string, key: string) => outbox.add(chat(name), [{ key, message: { text: 'Running sleep' }, isDraft: true }]);
+  const buttons = [[{ label: 'Once', data: 'q:1' }]];
+
+  it('asks a question at once in a chat whose draft waits', async () => {
+    closing = ['draft'];
+    await draft('bob', 'first');
+    await shown('bob');
+    await draft('ada', 'status');
+    await until('the draft waits', async () => (await store.outbox.head(chat('ada'))) !== undefined);
+    await outbox.deliver(chat('ada'), 'question', 'May I run rm?', { buttons });
+    await shown('ada', 2);
+    expect(platform.texts('ada')).toEqual(['Running sleep', 'May I run rm?']);
+  });
+
+  it('sends what another process adds to a chat whose text waits to be changed', async () => {
+    const one = live('ada');
+    one.push('The beginning');
+    await shown('ada');
+    closing = ['growth'];
+    one.push(' and more');
+    await until('one is taken', () => platform.texts('ada')[0] === 'The beginning and more');
+    one.push(' that waits');
+    await store.outbox.add(chat('ada'), [{ key: 'other', message: { text: 'By the way.' } }], new Date());
+    await shown('ada', 2);
+    await one.finish('The whole text.');
+    await allSaid();
+  });
+
+  it('asks a question before drafts that wait, at a platform that answers slowly', async () => {
+    const slow = Promise.withResolvers<void>();
+    platform.whim = () => ({ until: slow.promise });
+    for (const name of people) await draft(name, name);
+    await until('many are under way', () => platform.requests.length > 0 && platform.requests.length < people.length);
+    await outbox.deliver(chat('ada'), 'question', 'May I run rm?', { buttons });
+    await until('it is asked', () => platform.requests.some(({ chat: name }) => name === 'ada'));
+    expect(platform.requests.length).toBeLessThan(people.length);
+    slow.resolve();
+    await allSaid();
+  });
+
+  it('takes no turn for the removal of what was never sent', async () => {
+    closing = ['draft'];
+    await draft('bob', 'first');
+    await shown('bob');
+    await draft('ada', 'status');
+    closing = ['draft', 'message', 'change'];
+    await outbox.deliver(chat('bob'), 'second', 'Hello.');
+    await outbox.add(chat('ada'), [{ key: 'end', message: { text: '' }, replaces: 'status', isRemoval: true }]);
+    await until('it is gone', async () => (await store.outbox.find('end'))?.state === 'sent');
+    expect(platform.texts('ada')).toEqual([]);
+  });
+
+  it('asks a platform that refuses everything a few times, and not for each chat', async () => {
+    let isClosed = true;
+    platform.whim = () => (isClosed ? { busy: 1000 } : 'fine');
+    for (const name of people) await outbox.deliver(chat(name), name, 'Hello.');
+    await until('it has refused', () => platform.requests.length >= 3);
+    isClosed = false;
+    const refusedAt = platform.requests.length;
+    await shown(people.at(-1) ?? '');
+    await allSaid();
+    expect(refusedAt).toBeLessThan(people.length);
+    expect(platform.requests).toHaveLength(refusedAt + people.length);
+  });
+
+  it('stops soon while only a draft waits', async () => {
+    closing = ['draft'];
+    await draft('bob', 'first');
+    await shown('bob');
+    await draft('ada', 'status');
+    await outbox.stop(3_600_000);
+    expect(platform.texts('ada')).toEqual([]);
+  });
+
   it('stops at once while a message waits for its turn, which is then in no doubt', async () => {
     closing = ['message'];
     await outbox.deliver(chat('bob'), 'one', 'Hello.');

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { RateLimit } from '../../src/core/channel.ts';
 import { Pace, type Waiting } from '../../src/gateway/outbox/pace.ts';
 
-const never = new AbortController().signal;
+const never = { signal: new AbortController().signal };
 const all: RateLimit = { of: 'all', everyMs: 100, burst: 1 };
 
 describe('the pace of a platform', () => {
@@ -19,7 +19,8 @@ describe('the pace of a platform', () => {
     const seen: { name: string; atMs: number }[] = [];
     const start = performance.now();
     const ended = turns.map(async ({ saying, name, limits }) => {
-      if (await pace.turn(saying, limits, never)) seen.push({ name, atMs: Math.round(performance.now() - start) });
+      using turn = await pace.turn(saying, limits, never);
+      if (turn) seen.push({ name, atMs: Math.round(performance.now() - start) });
     });
     await vi.advanceTimersByTimeAsync(3_600_000);
     await Promise.all(ended);
@@ -68,19 +69,62 @@ describe('the pace of a platform', () => {
 
   it('takes nothing from a limit for what was given up', async () => {
     const pace = new Pace();
-    expect(await pace.turn('message', [all], never)).toBe(true);
+    expect(await pace.turn('message', [all], never)).toBeDefined();
     const given = new AbortController();
-    const up = pace.turn('growth', [all], given.signal);
+    const up = pace.turn('growth', [all], { signal: given.signal });
     given.abort();
-    expect(await up).toBe(false);
+    expect(await up).toBeUndefined();
+    expect(await pace.turn('message', [all], { ...never, withinMs: 99 })).toBeUndefined();
     expect(await begun(pace, [{ saying: 'message', name: 'next', limits: [all] }])).toEqual([{ name: 'next', atMs: 100 }]);
   });
 
-  it('lets signs through only while there is room, and makes others wait for what was counted', async () => {
+  it('lets signs through only while there is room, and makes others wait for them', async () => {
     const pace = new Pace();
     expect([pace.takeNow([all]), pace.takeNow([all])]).toEqual([true, false]);
-    pace.count([all]);
-    expect(await begun(pace, [{ saying: 'question', name: 'next', limits: [all] }])).toEqual([{ name: 'next', atMs: 200 }]);
+    expect(await begun(pace, [{ saying: 'question', name: 'next', limits: [all] }])).toEqual([{ name: 'next', atMs: 100 }]);
+  });
+
+  it('lets no sign through before what waits, also when its timer is late', async () => {
+    const pace = new Pace();
+    pace.takeNow([all]);
+    const waiting = pace.turn('growth', [all], never);
+    // Time goes on, and no timer has its turn.
+    vi.spyOn(performance, 'now').mockReturnValue(performance.now() + 150);
+    expect(pace.takeNow([all])).toBe(false);
+    expect(await waiting).toBeDefined();
+    vi.restoreAllMocks();
+  });
+
+  it('hands over no more at once than the platform answers, and what shows progress leaves half of it to the rest', async () => {
+    const pace = new Pace(4);
+    const begun: string[] = [];
+    const ask = (saying: Waiting, name: string) =>
+      pace.turn(saying, [], never).then((turn) => {
+        begun.push(name);
+        return turn;
+      });
+    const [first] = ['a', 'b', 'c'].map((name) => ask('growth', name));
+    const messages = ['m', 'n', 'o'].map((name) => ask('message', name));
+    const question = ask('question', 'q');
+    await vi.advanceTimersByTimeAsync(1000);
+    expect(begun).toEqual(['a', 'b', 'm', 'n']);
+    (await first)?.[Symbol.dispose]();
+    await vi.advanceTimersByTimeAsync(1000);
+    expect(begun.slice(4)).toEqual(['q']);
+    (await question)?.[Symbol.dispose]();
+    (await messages[0])?.[Symbol.dispose]();
+    await vi.advanceTimersByTimeAsync(1000);
+    expect(begun.slice(5)).toEqual(['o']);
+  });
+
+  it('waits for a platform that refuses at several places, and not for one place', async () => {
+    const pace = new Pace();
+    for (const ms of [500, 500, 500]) pace.refused('a', ms);
+    pace.refused('b', 300);
+    const turns = [{ saying: 'message' as const, name: 'c', limits: [all] }];
+    expect(await begun(pace, turns)).toEqual([{ name: 'c', atMs: 0 }]);
+    for (const place of ['a', 'b', 'c']) pace.refused(place, 500);
+    expect(await begun(pace, turns)).toEqual([{ name: 'c', atMs: 500 }]);
   });
 
   it('never begins more in a window than its limits allow, and begins everything', async () => {

@@ -12,7 +12,7 @@ export const maxIncomingBytes = 50 * mebibyte;
 
 /**
  * As https://docs.slack.dev/apis/web-api/rate-limits says: in a conversation a message a second, in a workspace some
- * hundred messages and 50 changes a minute. A draft will be changed in the end, so drafts leave room for that.
+ * hundred messages, a hundred notices and 50 changes a minute. A draft will be changed in the end, so drafts leave room for that.
  */
 export function limitsAt({ workspace = '', chat }: Place, saying: Saying): readonly RateLimit[] {
   const all = { of: `messages in ${workspace}`, everyMs: 200, burst: 20 };
@@ -23,6 +23,8 @@ export function limitsAt({ workspace = '', chat }: Place, saying: Saying): reado
     case 'message':
     case 'sign':
       return [all, here];
+    case 'notice':
+      return [{ of: `notices in ${workspace}`, everyMs: 600, burst: 20 }];
     case 'draft':
       return [all, here, { of: `drafts in ${workspace}`, everyMs: 4000, burst: 5 }];
     case 'change':

@@ -57,6 +57,11 @@ export class BotClient {
     });
   }
 
+  /** Whether a call would have to wait for others. */
+  get isBusy(): boolean {
+    return this.#slots.isFull;
+  }
+
   /** Telegram counts what arrives: calls that were held up together do not leave together. */
   async #leave(): Promise<void> {
     const waitMs = this.#spacing.waitMs(performance.now());

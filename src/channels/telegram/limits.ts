@@ -26,7 +26,7 @@ export function limitsAt({ chat }: Place, saying: Saying, callsPerSecond: number
   const all = { of: 'all', everyMs, burst: 2 };
   // The rest of what a bot may say is for messages.
   const halfOfAll = { of: saying, everyMs: 2 * everyMs, burst: 2 };
-  if (saying === 'sign') return [all, halfOfAll];
+  if (saying === 'sign' || saying === 'notice') return [all, halfOfAll];
   const isGroup = chat.startsWith('-');
   const here = isGroup ? { of: chat, everyMs: 4000, burst: 5 } : { of: chat, everyMs: 1000, burst: 15 };
   if (saying !== 'growth') return [all, here];

@@ -72,6 +72,8 @@ export class Speaker {
   }
 
   async typing(place: Place): Promise<void> {
+    // While Telegram does not answer, signs would pile up before messages.
+    if (this.#client.isBusy) return;
     await this.#politely(
       this.#client.call((api, cancel) => api.sendChatAction({ ...this.#target(place), action: 'typing' }, cancel), {
         timeoutMs: politenessMs,

@@ -1,4 +1,4 @@
-import type { Place, RateLimit } from '../../core/channel.ts';
+import type { Place, RateLimit, Saying } from '../../core/channel.ts';
 import { inboxMemoryMs } from '../../core/conversation.ts';
 
 const mebibyte = 1024 * 1024;
@@ -30,11 +30,9 @@ export const maxAgeMs = maxAgeDays * dayMs;
 
 /**
  * As the documentation of the Cloud API says: a number has 80 messages a second, those that it gets among them, of which
- * half are for what is said here; one person gets one each 6 s, and up to 45 at once.
+ * half are for what is said here; one person gets one each 6 s, and up to 45 at once. Signs are no messages.
  */
-export function limitsAt({ chat }: Place): readonly RateLimit[] {
-  return [
-    { of: 'all', everyMs: 1000 / 36, burst: 4 },
-    { of: chat, everyMs: 6000, burst: 40 },
-  ];
+export function limitsAt({ chat }: Place, saying: Saying): readonly RateLimit[] {
+  const all = { of: 'all', everyMs: 1000 / 36, burst: 4 };
+  return saying === 'sign' ? [all] : [all, { of: chat, everyMs: 6000, burst: 40 }];
 }

@@ -3,7 +3,6 @@ import type { OutboxEntry, OutboxLedger } from '../../core/conversation.ts';
 import { HermeticError } from '../../core/errors.ts';
 import { answered } from '../../lib/answered.ts';
 import { backoffMs } from '../../lib/backoff.ts';
-import type { CallSlots } from '../../lib/call-slots.ts';
 import { settlesWithin } from '../../lib/deadline.ts';
 import { errorText } from '../../lib/error-text.ts';
 import { textAfter } from '../../lib/split-text.ts';
@@ -27,9 +26,8 @@ export interface LineOptions {
   /** undefined when this platform is not connected: its messages wait. */
   channel(): Channel | undefined;
   patience: OutboxPatience;
-  /** Of the platform, at all places together: how fast something is said there, and how many messages are sent at once. */
+  /** Of the platform, at all places together. */
   pace: Pace;
-  slots: CallSlots;
   /** Ends everything at once. */
   stop: AbortSignal;
   onDropped(entry: OutboxEntry, failure: string): void;
@@ -55,28 +53,34 @@ export class ChatQueue {
   readonly #drafts: Drafts;
   #isRunning = false;
   #isStale = false;
-  /** A message may be waiting in the ledger. */
+  /** A message may be waiting in the ledger, and one that is no draft. */
   #mayHaveMessages = false;
+  #mayHaveLasting = false;
   #drainUntil: number | undefined;
   #endPause: (() => void) | undefined;
-  /** Ends waiting for a turn with what a message would take the place of. */
-  #endWaiting: (() => void) | undefined;
+  /** What waits for its turn. */
+  #waiting: { saying: Waiting; end(): void } | undefined;
   #ended: Promise<void> = Promise.resolve();
 
   constructor(options: LineOptions) {
     this.#options = options;
-    this.#drafts = new Drafts(options, (channel) => this.#turn(channel, 'growth'));
+    this.#drafts = new Drafts(options, {
+      turn: (channel) => this.#turn(channel, 'growth'),
+      busy: (ms) => this.#isBusy(ms),
+    });
   }
 
-  /** A message was added. */
+  /** Something was added that is no draft. */
   wake(): void {
-    this.#endWaiting?.();
+    if (this.#waiting?.saying === 'draft') this.#waiting.end();
     this.look();
   }
 
-  /** Looks whether a message was added. */
+  /** Looks whether something was added. */
   look(): void {
     this.#mayHaveMessages = true;
+    this.#mayHaveLasting = true;
+    if (this.#waiting?.saying === 'growth') this.#waiting.end();
     this.#goOn();
   }
 
@@ -102,7 +106,7 @@ export class ChatQueue {
   async drain(until: number): Promise<void> {
     this.#drainUntil = until;
     this.#endPause?.();
-    this.#endWaiting?.();
+    this.#waiting?.end();
     await this.#ended;
   }
 
@@ -135,8 +139,21 @@ export class ChatQueue {
     const waitMs = Math.max(dueInMs, this.#drafts.editableInMs(entry.replaces, channel));
     if (waitMs > 0) return Math.min(waitMs, maxWaitMs);
     const replaced = entry.replaces === undefined ? undefined : await ledger.find(entry.replaces);
-    if (!(await this.#turn(channel, sayingOf(entry, replaced)))) return 0;
-    return await this.#options.slots.run(() => this.#sendNow(channel, entry, replaced));
+    // What was never sent is removed without a call.
+    if (entry.isRemoval && replaced?.sentId === undefined) return await this.#sendNow(channel, entry, replaced);
+    const isDraining = this.#drainUntil !== undefined;
+    using turn = await this.#turn(channel, await this.#sayingOf(entry, replaced));
+    if (turn) return await this.#sendNow(channel, entry, replaced);
+    return isDraining ? undefined : 0;
+  }
+
+  async #sayingOf(entry: OutboxEntry, replaced: OutboxEntry | undefined): Promise<Waiting> {
+    if (!entry.isDraft || !this.#mayHaveLasting) return sayingOf(entry, replaced);
+    // What lasts must not wait for the turn of a draft before it.
+    this.#mayHaveLasting = false;
+    const lasting = await this.#options.ledger.headOfLasting(entry.place);
+    this.#mayHaveLasting ||= lasting !== undefined;
+    return sayingOf(lasting ?? entry, undefined);
   }
 
   async #head(): Promise<OutboxEntry | undefined> {
@@ -152,18 +169,26 @@ export class ChatQueue {
     }
   }
 
-  /** Waits until the platform takes it. False when there may be something else to say, or the program stops. */
-  async #turn(channel: Channel, saying: Waiting): Promise<boolean> {
+  /** Waits until the platform takes it. Resolves with undefined when there may be something else to say, or the program stops. */
+  async #turn(channel: Channel, saying: Waiting): Promise<Disposable | undefined> {
     const { place, pace, stop } = this.#options;
+    const isProgress = saying === 'draft' || saying === 'growth';
+    // Something was added since the ledger was read.
+    if (saying === 'growth' ? this.#mayHaveMessages : saying === 'draft' && this.#mayHaveLasting) return undefined;
     const limits = channel.limits?.(place, saying) ?? [];
-    if (saying !== 'draft' && saying !== 'growth') return await pace.turn(saying, limits, stop);
+    const withinMs = this.#drainUntil === undefined ? undefined : isProgress ? 0 : this.#drainUntil - Date.now();
     const waiting = new AbortController();
-    this.#endWaiting = () => waiting.abort();
+    this.#waiting = { saying, end: () => waiting.abort() };
     try {
-      return await pace.turn(saying, limits, AbortSignal.any([waiting.signal, stop]));
+      return await pace.turn(saying, limits, { signal: AbortSignal.any([waiting.signal, stop]), withinMs });
     } finally {
-      this.#endWaiting = undefined;
+      this.#waiting = undefined;
     }
+  }
+
+  #isBusy(ms: number): void {
+    const { pace, place } = this.#options;
+    pace.refused(JSON.stringify([place.workspace, place.chat]), ms);
   }
 
   async #sendNow(channel: Channel, entry: OutboxEntry, replaced: OutboxEntry | undefined): Promise<number | undefined> {
@@ -241,6 +266,7 @@ export class ChatQueue {
     const code = error instanceof HermeticError && answer.kind === 'failed' ? error.code : undefined;
     if (code === 'channel/refused') return { kind: 'dropped', failure };
     const retryAfterMs = code === 'channel/busy' ? (error as HermeticError).retryAfterMs : undefined;
+    if (retryAfterMs !== undefined) this.#isBusy(retryAfterMs);
     return { kind: 'failed', failure, retryAfterMs, inDoubt: code !== 'channel/busy' };
   }
 

@@ -24,6 +24,14 @@ export interface DraftsOptions {
   stop: AbortSignal;
 }
 
+/** How changes keep the pace of the platform. */
+export interface Paced {
+  /** Resolves when the platform takes a change, with undefined when there may be something else to say. */
+  turn(channel: Channel): Promise<Disposable | undefined>;
+  /** The platform takes nothing for so long. */
+  busy(ms: number): void;
+}
+
 const maxFailures = 3;
 const fresh: Draft = { wanted: '', shown: undefined, id: undefined, touchedAt: 0, failures: 0, isFrozen: false, isLast: false };
 
@@ -33,14 +41,13 @@ const fresh: Draft = { wanted: '', shown: undefined, id: undefined, touchedAt: 0
  */
 export class Drafts {
   readonly #options: DraftsOptions;
-  readonly #turn: (channel: Channel) => Promise<boolean>;
+  readonly #paced: Paced;
   readonly #drafts = new Map<string, Draft>();
   #pausedUntil = 0;
 
-  /** `turn`: waits until the platform takes a change. False when there may be something else to say. */
-  constructor(options: DraftsOptions, turn: (channel: Channel) => Promise<boolean>) {
+  constructor(options: DraftsOptions, paced: Paced) {
     this.#options = options;
-    this.#turn = turn;
+    this.#paced = paced;
   }
 
   get isEmpty(): boolean {
@@ -102,8 +109,9 @@ export class Drafts {
       }
       const waitMs = this.editableInMs(key, channel);
       if (waitMs <= 0) {
+        using turn = await this.#paced.turn(channel);
         // It may be gone by then.
-        if ((await this.#turn(channel)) && this.#drafts.get(key) === draft) await this.#edit(channel, draft, draft.id);
+        if (turn && this.#drafts.get(key) === draft) await this.#edit(channel, draft, draft.id);
         return 0;
       }
       soonest = Math.min(waitMs, soonest ?? waitMs);
@@ -122,6 +130,7 @@ export class Drafts {
     }
     const { code, retryAfterMs } = answer.error instanceof HermeticError ? answer.error : {};
     draft.failures += 1;
+    if (code === 'channel/busy' && retryAfterMs !== undefined) this.#paced.busy(retryAfterMs);
     if (code === 'channel/busy') this.#pausedUntil = draft.touchedAt + (retryAfterMs ?? 0);
     else if (code !== 'channel/refused') draft.shown = undefined;
     if (code === 'channel/refused' || draft.failures >= maxFailures) draft.isFrozen = true;

@@ -1,6 +1,5 @@
 import type { Button, Channel, IncomingPress, Outgoing, OutgoingFile, Place } from '../../core/channel.ts';
 import type { OutboxEntry, OutboxItem, OutboxLedger } from '../../core/conversation.ts';
-import { CallSlots } from '../../lib/call-slots.ts';
 import { splitText } from '../../lib/split-text.ts';
 import { ChatQueue, type OutboxPatience } from './chat-queue.ts';
 import { Pace } from './pace.ts';
@@ -29,8 +28,8 @@ export interface Delivery {
 
 /** Every platform takes so much: the limit while a platform is not connected. */
 const minChannelTextLimit = 2000;
-/** Messages sent to a platform at once. Fewer than it takes, so that no message that has begun waits: after a kill it would count as in doubt. */
-const maxSending = 24;
+/** A notice that waits longer for its turn is left out: what was pressed counts all the same. */
+const noticeMs = 5000;
 
 const defaultPatience = {
   firstRetryMs: 1000,
@@ -57,7 +56,7 @@ export class Outbox {
   readonly #patience: OutboxPatience & { lookEveryMs: number };
   readonly #lines = new Map<string, ChatQueue>();
   /** By platform. */
-  readonly #platforms = new Map<string, { pace: Pace; slots: CallSlots }>();
+  readonly #paces = new Map<string, Pace>();
   readonly #stopped = new AbortController();
   readonly #dropListeners = new Set<(entry: OutboxEntry, failure: string) => void>();
   #isOpen = false;
@@ -80,7 +79,9 @@ export class Outbox {
   /** All of them in this order, or none when there is one under any of these keys. */
   async add(place: Place, items: readonly OutboxItem[]): Promise<boolean> {
     const isNew = await this.#ledger.add(place, items, new Date());
-    this.#line(place)?.wake();
+    const line = this.#line(place);
+    if (items.every(({ isDraft }) => isDraft)) line?.look();
+    else line?.wake();
     return isNew;
   }
 
@@ -150,7 +151,7 @@ export class Outbox {
 
   /** Whether something waits only because a platform takes it no sooner. */
   get isHeldUp(): boolean {
-    return [...this.#platforms.values()].some(({ pace }) => pace.isHeldUp);
+    return [...this.#paces.values()].some(({ isHeldUp }) => isHeldUp);
   }
 
   /** How many places have something that waits or grows. */
@@ -166,17 +167,18 @@ export class Outbox {
   /** Shows that an answer is being written, if the platform takes that now. */
   typing(place: Place): void {
     const channel = this.#options.channels.get(place.platform);
-    if (!channel?.typing || !this.#platform(place.platform).pace.takeNow(channel.limits?.(place, 'sign') ?? [])) return;
+    if (!channel?.typing || !this.#pace(place.platform).takeNow(channel.limits?.(place, 'sign') ?? [])) return;
     void channel.typing(place);
   }
 
-  /** Confirms a button press to the person who pressed it, at once. Never rejects. */
+  /** Confirms a button press to the person who pressed it, as soon as the platform takes that. Never rejects. */
   async noticed(press: IncomingPress, text?: string): Promise<void> {
     const { place } = press;
     const channel = this.#options.channels.get(place.platform);
     if (!channel?.noticed) return;
-    this.#platform(place.platform).pace.count(channel.limits?.(place, 'sign') ?? []);
-    await channel.noticed(press, text);
+    const signal = AbortSignal.any([AbortSignal.timeout(noticeMs), this.#stopped.signal]);
+    using turn = await this.#pace(place.platform).turn('notice', channel.limits?.(place, 'notice') ?? [], { signal });
+    if (turn) await channel.noticed(press, text);
   }
 
   /** Looks for messages that other processes added, and for channels that came. */
@@ -208,10 +210,10 @@ export class Outbox {
     return messages;
   }
 
-  #platform(name: string): { pace: Pace; slots: CallSlots } {
-    const platform = this.#platforms.get(name) ?? { pace: new Pace(), slots: new CallSlots(maxSending) };
-    this.#platforms.set(name, platform);
-    return platform;
+  #pace(platform: string): Pace {
+    const pace = this.#paces.get(platform) ?? new Pace();
+    this.#paces.set(platform, pace);
+    return pace;
   }
 
   #line(place: Place): ChatQueue | undefined {
@@ -225,7 +227,7 @@ export class Outbox {
         ledger: this.#ledger,
         channel: () => this.#options.channels.get(platform),
         patience: this.#patience,
-        ...this.#platform(platform),
+        pace: this.#pace(platform),
         stop: this.#stopped.signal,
         onDropped: (entry, failure) => {
           this.#options.onDropped?.(entry, failure);

@@ -6,41 +6,62 @@ interface Turn {
   begin(): void;
 }
 
+export interface TurnOptions {
+  /** Gives the turn up. */
+  signal: AbortSignal;
+  /** Gives it up at once when the limits take it no sooner. */
+  withinMs?: number | undefined;
+}
+
 /** The lowest go first. Signs do not wait. */
-const ranks = { question: 0, message: 1, change: 1, draft: 2, growth: 3 } as const satisfies Partial<Record<Saying, number>>;
+const ranks = { question: 0, notice: 0, message: 1, change: 1, draft: 2, growth: 3 } as const satisfies Partial<Record<Saying, number>>;
 
 /** What waits for its turn. */
 export type Waiting = keyof typeof ranks;
+/** So much is handed to the platform at once. Less than it takes, so that nothing that has begun waits: after a kill it would count as in doubt. */
+const usualUnderWay = 24;
 /** Limits that are used no more are looked for when there are more than so many. */
 const fewLimits = 100;
+/** A platform that says so about so many places says it about the bot. */
+const manyRefusals = 3;
 
 /**
- * Lets what is said to a platform begin no faster than its limits allow: questions first, then messages, then what shows
- * progress; of one kind in the order in which it came.
+ * Lets what is said to a platform begin no faster than its limits allow, and not more at once than it answers: questions first, then messages, then
+ * what shows progress; of one kind in the order in which it came.
  */
 export class Pace {
   /** Of each limit that is in use. */
   readonly #spacings = new Map<string, Spacing>();
   /** By rank. */
   readonly #waiting = [new Set<Turn>(), new Set<Turn>(), new Set<Turn>(), new Set<Turn>()] as const;
+  readonly #maxUnderWay: number;
+  #underWay = 0;
+  /** Something would begin if less was under way. */
+  #isFull = false;
+  /** Until when the platform refuses what is said at a place. */
+  readonly #refused = new Map<string, number>();
+  #pausedUntil = 0;
   #pruneAbove = fewLimits;
   #timer: NodeJS.Timeout | undefined;
   /** When what waits is looked at next. */
   #lookAt = Number.POSITIVE_INFINITY;
 
-  /** Resolves when it is its turn, which counts. False when the signal comes first. */
-  async turn(saying: Waiting, limits: readonly RateLimit[], signal: AbortSignal): Promise<boolean> {
-    if (signal.aborted) return false;
-    if (limits.length === 0) return true;
-    const { promise, resolve } = Promise.withResolvers<boolean>();
-    const turn = { limits, begin: () => resolve(true) };
-    const queue = this.#waiting[ranks[saying]].add(turn);
-    const leave = (): void => {
-      if (queue.delete(turn)) resolve(false);
-    };
-    signal.addEventListener('abort', leave, { once: true });
+  constructor(maxUnderWay = usualUnderWay) {
+    this.#maxUnderWay = maxUnderWay;
+  }
+
+  /** Resolves when it is its turn, which counts, and lasts until it is disposed of; with undefined when it was given up. */
+  async turn(saying: Waiting, limits: readonly RateLimit[], { signal, withinMs }: TurnOptions): Promise<Disposable | undefined> {
     const now = performance.now();
     const waitMs = this.#waitMs(limits, now);
+    if (signal.aborted || waitMs > (withinMs ?? Number.POSITIVE_INFINITY)) return undefined;
+    const { promise, resolve } = Promise.withResolvers<Disposable | undefined>();
+    const turn = { limits, begin: () => resolve({ [Symbol.dispose]: () => this.#end() }) };
+    const queue = this.#waiting[ranks[saying]].add(turn);
+    const leave = (): void => {
+      if (queue.delete(turn)) resolve(undefined);
+    };
+    signal.addEventListener('abort', leave, { once: true });
     if (waitMs === 0) this.#look();
     else this.#lookIn(waitMs, now);
     return await promise.finally(() => signal.removeEventListener('abort', leave));
@@ -50,16 +71,26 @@ export class Pace {
     return this.#waiting.some(({ size }) => size > 0);
   }
 
-  /** Counts it and resolves to true when it may begin at once. */
+  /** Counts it and resolves to true when it may begin at once, and nothing that waits may. */
   takeNow(limits: readonly RateLimit[]): boolean {
+    if (this.isHeldUp && this.#waitMs(limits, performance.now()) === 0) this.#look();
     const now = performance.now();
-    const isFree = this.#waitMs(limits, now) <= 0;
-    if (isFree) this.count(limits, now);
+    const isFree = this.#waitMs(limits, now) === 0;
+    if (isFree) this.#count(limits, now);
     return isFree;
   }
 
-  /** Counts what waits for nobody. */
-  count(limits: readonly RateLimit[], now = performance.now()): void {
+  /** The platform takes nothing at a place for so long. The place waits by itself; when it is so at several, the others wait as well. */
+  refused(place: string, ms: number): void {
+    const now = performance.now();
+    for (const [other, until] of this.#refused) if (until <= now) this.#refused.delete(other);
+    this.#refused.set(place, now + ms);
+    if (this.#refused.size < manyRefusals) return;
+    this.#pausedUntil = Math.max(this.#pausedUntil, Math.min(...this.#refused.values()));
+    this.#refused.clear();
+  }
+
+  #count(limits: readonly RateLimit[], now: number): void {
     for (const limit of limits) {
       const spacing = this.#spacings.get(limit.of) ?? new Spacing(limit);
       this.#spacings.set(limit.of, spacing);
@@ -70,23 +101,39 @@ export class Pace {
     this.#pruneAbove = Math.max(fewLimits, 2 * this.#spacings.size);
   }
 
+  #end(): void {
+    this.#underWay -= 1;
+    if (this.#isFull) this.#look();
+  }
+
   #look(): void {
     this.#lookAt = Number.POSITIVE_INFINITY;
+    this.#isFull = false;
     const now = performance.now();
     let soonestMs = Number.POSITIVE_INFINITY;
-    for (const queue of this.#waiting) {
+    for (const [rank, queue] of this.#waiting.entries()) {
       for (const turn of queue) {
+        if (this.#underWay >= this.#maxOf(rank)) {
+          this.#isFull = true;
+          break;
+        }
         const waitMs = this.#waitMs(turn.limits, now);
         if (waitMs > 0) {
           soonestMs = Math.min(soonestMs, waitMs);
           continue;
         }
         queue.delete(turn);
-        this.count(turn.limits, now);
+        this.#underWay += 1;
+        this.#count(turn.limits, now);
         turn.begin();
       }
     }
     if (soonestMs < Number.POSITIVE_INFINITY) this.#lookIn(soonestMs, now);
+  }
+
+  /** What shows progress leaves room for what lasts, also while the platform answers slowly. */
+  #maxOf(rank: number): number {
+    return rank >= ranks.draft ? this.#maxUnderWay / 2 : this.#maxUnderWay;
   }
 
   #lookIn(waitMs: number, now: number): void {
@@ -97,6 +144,6 @@ export class Pace {
   }
 
   #waitMs(limits: readonly RateLimit[], now: number): number {
-    return Math.max(0, ...limits.map((limit) => this.#spacings.get(limit.of)?.waitMs(now) ?? 0));
+    return Math.max(0, this.#pausedUntil - now, ...limits.map((limit) => this.#spacings.get(limit.of)?.waitMs(now) ?? 0));
   }
 }
