@@ -47,12 +47,11 @@ export class Programs {
     return await turn.promise;
   }
 
-  /** One more when none has come free for a while, or all together are too slow. */
+  /** As many more as have waited while none came free for a while, or for too long. */
   #grow(script: string): void {
     const now = performance.now();
-    const since = this.#waiting[0]?.since ?? now;
-    if (now - Math.max(since, this.#movedAt) < stuckMs && now - since < patienceMs) return;
-    this.#waiting.shift()?.turn.resolve(this.#occupied(starterOf(script)));
+    const isDue = (since: number): boolean => now - Math.max(since, this.#movedAt) >= stuckMs || now - since >= patienceMs;
+    while (this.#waiting[0] && isDue(this.#waiting[0].since)) this.#waiting.shift()?.turn.resolve(this.#occupied(starterOf(script)));
     this.#growNoMore();
   }
 
