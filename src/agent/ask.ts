@@ -11,7 +11,7 @@ import type { AgentEvent, Model, ModelFailure } from '../core/agent.ts';
 import type { Usage } from '../core/conversation.ts';
 import { backoffMs } from '../lib/backoff.ts';
 import { gathered } from './gathered.ts';
-import { answerMessage, hasThoughts, readableBy, withoutImages, withoutThoughts } from './messages.ts';
+import { answerMessage, askedWithoutThoughts, hasThoughts, readableBy, withoutImages, withoutThoughts } from './messages.ts';
 
 /** How long a model or a tool is waited for, and how often a model is asked again. */
 export interface Patience {
@@ -58,12 +58,14 @@ export type Answer =
 
 /** One answer of the model. Nothing that it asks for is done here, so an answer that breaks off can be asked for again. Never rejects. */
 export async function ask(question: Question, patience: Patience): Promise<Answer> {
-  let current = question;
+  let current = { ...question, messages: readableBy(question.model.id, question.messages) };
+  let refusesThoughts = false;
   let stalls = 0;
   for (let attempt = 1; ; attempt++) {
     const told = new Told(question.listener);
     const answer = await attemptOnce(current, told, patience.stallMs ?? question.model.stallMs);
     if (question.signal.aborted && answer.kind !== 'answer') return { kind: 'interrupted', text: told.text };
+    if (answer.kind === 'answer' && refusesThoughts) return { ...answer, message: askedWithoutThoughts(answer.message) };
     if (answer.kind !== 'failed') return answer;
     told.discard();
     const { failure, isStalled = false } = answer;
@@ -71,6 +73,7 @@ export async function ask(question: Question, patience: Patience): Promise<Answe
     const plainer = withoutRefused(current.messages, failure.about);
     if (plainer) {
       current = { ...current, messages: plainer };
+      refusesThoughts ||= failure.about === 'thoughts';
       continue;
     }
     const wait = { firstMs: patience.firstWaitMs, maxMs: patience.longestWaitMs, isSpread: true };
@@ -84,7 +87,7 @@ export async function ask(question: Question, patience: Patience): Promise<Answe
 }
 
 /** Without what was refused. undefined when there is none of it, so that the same is not asked for again. */
-function withoutRefused(messages: readonly ModelMessage[], about: ModelFailure['about']): readonly ModelMessage[] | undefined {
+function withoutRefused(messages: readonly ModelMessage[], about: ModelFailure['about']): ModelMessage[] | undefined {
   if (about === 'images' && hasImages(messages)) return withoutImages(messages);
   if (about === 'thoughts' && messages.some(hasThoughts)) return messages.flatMap(withoutThoughts);
   return undefined;
@@ -127,7 +130,7 @@ async function attemptOnce(question: Question, told: Told, stallMs: number): Pro
     const { stream } = await experimental_streamLanguageModelCall({
       model: await gathered(model.language),
       instructions: marked({ role: 'system', content: sendable(question.system) }, model),
-      messages: withMarks(sendable(readableBy(model.id, question.messages)), model),
+      messages: withMarks(sendable(question.messages), model),
       tools: question.tools,
       abortSignal: AbortSignal.any([question.signal, stall.signal]),
       providerOptions: model.settings,
@@ -181,7 +184,7 @@ function stalled({ id }: Model, stallMs: number, hasBegun: boolean): ModelFailur
   return {
     code: 'model/failed',
     message: `${id} said nothing${hasBegun ? ' more' : ''} for ${stallMs / 1000} s.`,
-    hint: 'Send the message again. For a model that loads slowly, raise model.stall_seconds.',
+    hint: 'Send the message again. For a model that loads slowly, or thinks for long without showing it, raise model.stall_seconds.',
     isTransient: hasBegun,
     retryAfterMs: undefined,
     about: undefined,

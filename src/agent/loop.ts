@@ -113,7 +113,8 @@ class Run {
 
   async #nextAnswer(): Promise<Answer> {
     for (let shrinks = 0; ; shrinks++) {
-      await this.#fit();
+      const stalled = await this.#fit();
+      if (stalled) return stalled;
       const guess = this.#context.guess;
       const { model, signal, listener } = this.#turn;
       const question = { model, system: this.#system, messages: settled(this.#context.messages), tools: this.#tools, signal, listener };
@@ -124,13 +125,20 @@ class Run {
     }
   }
 
-  /** Makes the conversation short enough for the model. */
-  async #fit(): Promise<void> {
-    if (!this.#context.isFull) return;
+  /** Makes the conversation short enough for the model. Resolves with the failure of a model that said nothing: it is not asked for more. */
+  async #fit(): Promise<Answer | undefined> {
+    if (!this.#context.isFull) return undefined;
     this.#turn.listener({ type: 'compacting' });
-    if (this.#context.trim()) return;
+    if (this.#context.trim()) return undefined;
+    let stalled: Answer | undefined;
     await this.#context.summarise(
-      (text) => this.#write(text),
+      async (text) => {
+        const answer = await this.#write(text);
+        if (answer.kind === 'failed' && answer.isStalled) stalled = answer;
+        // Without a text the transcript would be replaced by nothing.
+        if (answer.kind !== 'answer' || answer.calls.length > 0 || answer.text.trim() === '') return undefined;
+        return { text: answer.text, usage: answer.usage };
+      },
       async (count, summary, usage) => {
         try {
           await this.#turn.summarise(count, asJson(summary), usage);
@@ -141,11 +149,12 @@ class Run {
         }
       },
     );
+    return stalled;
   }
 
-  async #write(text: string): Promise<{ text: string; usage: Usage } | undefined> {
+  async #write(text: string): Promise<Answer> {
     const { model, signal, listener } = this.#turn;
-    const answer = await ask(
+    return await ask(
       {
         model,
         system: summaryInstructions,
@@ -158,9 +167,6 @@ class Run {
       },
       { ...this.#patience, maxRetries: Math.min(2, this.#patience.maxRetries) },
     );
-    // Without a text the transcript would be replaced by nothing.
-    if (answer.kind !== 'answer' || answer.calls.length > 0 || answer.text.trim() === '') return undefined;
-    return { text: answer.text, usage: answer.usage };
   }
 
   /** All at once. Each result is recorded as soon as it is there, so that what was done is known even when the program dies. */

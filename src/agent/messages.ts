@@ -40,8 +40,10 @@ export function asJson<T>(value: T): T {
 }
 
 export function userMessage(inputs: readonly TurnInput[]): UserModelMessage {
+  const day = inputs.findLast((input) => input.day !== undefined)?.day;
   return {
     role: 'user',
+    ...(day !== undefined && { providerOptions: { hermetic: { day } } }),
     content: inputs.flatMap((input) => [
       { type: 'text' as const, text: inputText(input) },
       ...(input.images ?? []).map(({ data, mediaType }) => ({
@@ -53,6 +55,12 @@ export function userMessage(inputs: readonly TurnInput[]): UserModelMessage {
   };
 }
 
+/** The day that the model was told last; undefined when it was told none since the beginning. */
+export function toldDay(messages: readonly unknown[]): string | undefined {
+  const told = (messages as readonly Partial<Message>[]).findLast((message) => message?.providerOptions?.hermetic?.day !== undefined);
+  return told?.providerOptions?.hermetic?.day as string | undefined;
+}
+
 /**
  * What a model answered, as the next request repeats it, with the name of the model: without what tools of its provider did, of which none are asked
  * for.
@@ -61,15 +69,26 @@ export function answerMessage(content: readonly ContentPart<ToolSet>[], model: s
   return { role: 'assistant', content: content.flatMap(answerPart), providerOptions: { hermetic: { model } } };
 }
 
-/** Whether another model said it than this one. Of texts that were cut short that is not known, and does not matter. */
-function isOfAnother(message: ModelMessage, model: string): boolean {
-  const said = message.providerOptions?.hermetic?.model;
-  return typeof said === 'string' && said !== model;
+/** The same answer, with the note that the model was asked without thoughts, after it had refused those before. */
+export function askedWithoutThoughts<Answer extends AssistantModelMessage>(answer: Answer): Answer {
+  return { ...answer, providerOptions: { hermetic: { ...answer.providerOptions?.hermetic, refusedThoughts: true } } };
 }
 
-/** Without the thoughts, signatures and ids of other models: providers refuse what they have not signed. */
+/** Models that refuse thoughts so often refuse their own as well. */
+const maxRefusals = 2;
+
+/**
+ * Without the thoughts, signatures and ids of other models: providers refuse what they have not signed. Also without those that this model has refused,
+ * so that it refuses them once. Of texts that were cut short it is not known which model said them, and does not matter.
+ */
 export function readableBy(model: string, messages: readonly ModelMessage[]): ModelMessage[] {
-  return messages.flatMap((message) => (isOfAnother(message, model) ? withoutThoughts(message) : [message]));
+  const about = messages.map(({ providerOptions }) => providerOptions?.hermetic);
+  const refusals = about.flatMap((note, index) => (note?.model === model && note.refusedThoughts === true ? [index] : []));
+  const readableFrom = refusals.length < maxRefusals ? (refusals.at(-1) ?? 0) : messages.length;
+  return messages.flatMap((message, index) => {
+    const said = about[index]?.model;
+    return index < readableFrom || (said !== undefined && said !== model) ? withoutThoughts(message) : [message];
+  });
 }
 
 /** The same without what only its model can read. None when nothing is left. */

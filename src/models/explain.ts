@@ -14,9 +14,11 @@ const maxMessage = 300;
 const tooLong =
   /context.{0,20}(length|window|size)|(prompt|input|request|messages?).{0,20}too (long|large)|maximum.{0,30}tokens|exceed.{0,60}tokens|request_too_large/i;
 const noCredit = /insufficient_quota|insufficient (credits|balance|funds)|credit balance|billing|exceeded your current quota/i;
-/** Of thoughts of earlier answers that the provider has not signed, or does not have. */
+/** Of thoughts of earlier answers that the provider has not signed, does not have, or never takes. */
 const noThoughts =
-  /signature.{0,60}(thinking|thought)|(thinking|thought).{0,60}signature|expected .{0,20}thinking|of type 'reasoning'|reasoning item|item (with id )?'(rs|msg|fc)_|encrypted.content/i;
+  /signature.{0,60}(thinking|thought)|(thinking|thought).{0,60}signature|expected [`'"]?(redacted_)?thinking|thinking[`'"]? blocks?|redacted_thinking|of type 'reasoning'|reasoning item|reasoning_(content|details)|encrypted.content/i;
+/** The same, by the id of an answer or a part of one. */
+const noItem = /item (with id )?'(rs|msg|fc)_/i;
 const noImages = /image|vision|multimodal|multi-modal/i;
 const unreachable = /cannot connect|ECONNREFUSED|ENOTFOUND|EAI_AGAIN|fetch failed/i;
 /** Of errors that tell of an answer that ended too early. */
@@ -49,7 +51,7 @@ export function explain(error: unknown, asked: Asked): ModelFailure {
     return passing(`The answer of ${asked.title} broke off: ${said}`, failure);
   }
   if (failure.isRetryable || overloaded.test(words)) return passing(`${asked.title} failed: ${said}`, failure);
-  return lasting('model/failed', `${asked.title} failed: ${said}`);
+  return refused(`${asked.title} failed: ${said}`, words);
 }
 
 /** For a status that says that the same request will never do. */
@@ -60,16 +62,20 @@ function refusal(status: number, words: string, said: string, asked: Asked): Mod
     return lasting('model/unusable', `${asked.title} ${what}: ${said}`, hint);
   }
   if (status === 402 || noCredit.test(words)) return lasting('model/unusable', `The account at ${asked.title} has no credit left: ${said}`);
-  if (noThoughts.test(words)) {
-    return { ...lasting('model/failed', `${asked.title} refused thoughts of an earlier answer: ${said}`), about: 'thoughts' };
-  }
+  const sentence = `${asked.title} refused the request with status ${status}: ${said}`;
+  if (noItem.test(words)) return { ...lasting('model/failed', sentence), about: 'thoughts' };
   if (status === 404) {
     const what = `${asked.title} has no model called ${JSON.stringify(asked.model)} at ${asked.baseUrl}: ${said}`;
     return lasting('model/unusable', what, 'Check model.model and model.base_url, or run `hermetic setup`.');
   }
   if (status === 413 || tooLong.test(words)) return conversationTooLong(said, asked);
-  const failure = lasting('model/failed', `${asked.title} refused the request with status ${status}: ${said}`);
-  return noImages.test(words) ? { ...failure, about: 'images' } : failure;
+  return refused(sentence, words);
+}
+
+/** `about` is a guess: without what it names, the same is asked for once more, if there is any of it. */
+function refused(sentence: string, words: string): ModelFailure {
+  const about = noThoughts.test(words) || noItem.test(words) ? 'thoughts' : noImages.test(words) ? 'images' : undefined;
+  return { ...lasting('model/failed', sentence), about };
 }
 
 function conversationTooLong(said: string, { model }: Asked): ModelFailure {

@@ -40,9 +40,21 @@ describe('refusals of a provider', () => {
     [404, "Item with id 'rs_68af' not found."],
     [400, 'The encrypted content gAAA could not be verified.'],
     [400, 'Thought signature is not valid'],
+    [400, "'messages.2' : for 'role:assistant' the following must be satisfied: property 'reasoning_content' is unsupported"],
+    [400, 'messages.1.reasoning_details: Extra inputs are not permitted'],
+    [400, '`thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified.'],
+    [undefined, 'messages.1.content.0: Invalid `signature` in `thinking` block'],
     [400, 'Function call is missing a thought_signature in functionCall parts.'],
   ])('recognises a refusal of thoughts: %i %s', (statusCode, message) => {
     expect(failure({ statusCode, message })).toMatchObject({ about: 'thoughts', isTransient: false });
+  });
+
+  it.each([
+    [400, 'This model has a maximum context length of 8192 tokens. {"input": "a reasoning item"}', 'too-long'],
+    [404, 'Unknown model; expected one of: x-thinking', undefined],
+    [400, 'expected boolean for enable_thinking', undefined],
+  ])('takes no other refusal for one of thoughts: %i %s', (statusCode, message, about) => {
+    expect(failure({ statusCode, message }).about).toBe(about);
   });
 
   it('does not retry after a refusal for lack of money', () => {

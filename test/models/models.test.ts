@@ -181,6 +181,44 @@ describe('conversations across providers', () => {
     expect(rig.server.requests.map((request) => thoughts(request)?.length)).toEqual([1, 0]);
   });
 
+  it('thoughts that a model has refused are not sent to it again, and those that it has since are', async () => {
+    await using rig = await startRig(() => ({ pieces: [{ think: 'Hm.' }, { text: 'Yes.' }] }), {
+      provider: 'anthropic',
+      model: 'claude-a',
+    });
+    await rig.run('go');
+    rig.transcript = JSON.parse(JSON.stringify(rig.transcript).replaceAll(signatureOf('claude-a'), 'signed by another'));
+    rig.server.forget();
+    for (const text of ['and now?', 'and again?']) expect(await rig.run(text)).toEqual({ kind: 'answered', text: 'Yes.' });
+    expect(rig.server.requests.map((request) => thoughts(request)?.length)).toEqual([1, 0, 1]);
+  });
+
+  it('a provider that takes no thoughts at all is sent none after it has refused them twice', async () => {
+    const isRefused = ({ body }: ModelRequest) => JSON.stringify(body.messages).includes('reasoning_content');
+    await using rig = await startRig((request) =>
+      isRefused(request)
+        ? refuses(400, "'messages.2' : for 'role:assistant' the following must be satisfied: property 'reasoning_content' is unsupported")
+        : { pieces: [{ think: 'Hm.' }, { text: 'Yes.' }] },
+    );
+    const asked: number[] = [];
+    for (const text of ['one', 'two', 'three', 'four', 'five']) {
+      const before = rig.server.requests.length;
+      expect(await rig.run(text)).toEqual({ kind: 'answered', text: 'Yes.' });
+      asked.push(rig.server.requests.length - before);
+    }
+    expect(asked).toEqual([1, 2, 2, 1, 1]);
+  });
+
+  it('a refusal because of thoughts is final when only those of another model were left out before', async () => {
+    await using rig = await startRig(script(), { provider: 'anthropic', model: 'claude-a' });
+    await rig.run('go');
+    rig.server.script = () => refuses(400, 'Invalid `signature` in `thinking` block');
+    const other = await openModel({ provider: 'anthropic', base_url: rig.server.url, model: 'claude-b' }, { ANTHROPIC_API_KEY: 'key' });
+    rig.server.forget();
+    expect(await rig.run('and now?', { model: other })).toMatchObject({ kind: 'failed' });
+    expect(rig.server.requests).toHaveLength(1);
+  });
+
   it('a refusal because of thoughts is final when none were sent', async () => {
     await using rig = await startRig(() => refuses(400, 'Invalid `signature` in `thinking` block'), {
       provider: 'anthropic',

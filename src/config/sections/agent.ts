@@ -61,7 +61,7 @@ export const model = z
     stall_seconds: seconds()
       .default(usualStallSeconds)
       .describe(
-        'How long a model may say nothing before its answer counts as failed. Raise it for a model on your own machine that loads slowly.',
+        'How long a model may say nothing before its answer counts as failed. Raise it for a model on your own machine that loads slowly, and for one that thinks for long without showing it.',
       ),
     api_key_env: variableName().optional().describe("Variable that holds the API key; unset is the provider's usual name."),
   })
