@@ -105,7 +105,8 @@ export class FakeNode {
     const [IN = '', OUT = '', ERR = ''] = names.map((name) => join(directory, name));
     const stdin = new Socket({ fd: openForWriting(IN), readable: false, writable: true });
     const [stdout, stderr] = [openForReading(OUT).socket, openForReading(ERR).socket];
-    const child = spawn('bash', ['-c', enter, 'node', ...words], {
+    // By its path: the variables of the pod may name another place for programs, or none.
+    const child = spawn('/bin/bash', ['-c', enter, 'node', ...words], {
       env: { ...env, IN, OUT, ERR },
       stdio: ['ignore', 'ignore', 'ignore', 'pipe'],
     });
