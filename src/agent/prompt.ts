@@ -135,8 +135,12 @@ const formsIn = remember((timeZone: string | undefined) => {
 /** One message of a person, or a report, as the model reads it. */
 export function inputText(input: TurnInput): string {
   const { day, report } = input;
-  const text = report ? reportText(report) : messageText(input);
-  return day === undefined ? text : `Today is ${day}.\n${text}`;
+  return dayLine(day) + (report ? reportText(report) : messageText(input));
+}
+
+/** Before a message; nothing when the model knows the day. */
+export function dayLine(day: string | undefined): string {
+  return day === undefined ? '' : `Today is ${day}.\n`;
 }
 
 function messageText({ text, from, person, quoted, forwarded, files = [] }: TurnInput): string {

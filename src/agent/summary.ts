@@ -1,7 +1,8 @@
 import type { UserModelMessage } from 'ai';
 import { beginningAndEnd } from '../lib/head-tail.ts';
 import { fence } from './fence.ts';
-import { callsOf, type Message, textOf } from './messages.ts';
+import { callsOf, type Message, textOf, toldDay } from './messages.ts';
+import { dayLine } from './prompt.ts';
 
 const droppedText = '[The conversation before this point is too long to be shown. Ask when something is missing.]';
 
@@ -71,10 +72,11 @@ export function summaryMessage(summary: string | undefined, replaced: readonly M
       ? droppedText
       : fence('summary', { of: 'the conversation so far, which you wrote when it became too long' }, summary);
   const latest = kept.some((message) => message.role === 'user') ? [] : latestWords(replaced);
+  const day = toldDay(replaced);
   return {
     role: 'user',
-    content: [{ type: 'text', text }, ...latest],
-    providerOptions: { hermetic: { summary: true } },
+    content: [{ type: 'text', text: dayLine(day) + text }, ...latest],
+    providerOptions: { hermetic: { summary: true, ...(day !== undefined && { day }) } },
   };
 }
 

@@ -39,7 +39,7 @@ export class ChatTools implements SessionTools {
   readonly #processes: ProcessTable;
   /** Of sessions that share a sandbox, the one that uses it hears of it. */
   readonly #listen: () => SessionSandbox;
-  /** The directory of the session, as the model knows it. */
+  /** The directory of the session, as the model knows it; undefined when it knows none. */
   #toldDirectory: string | undefined;
 
   constructor(app: App, { id, title, sink, model, log }: ChatToolsOptions) {
@@ -97,11 +97,13 @@ export class ChatTools implements SessionTools {
   /** Says where the session is now, when the model does not know. The system prompt cannot: it stays the same for the whole conversation. */
   #withDirectory(result: ToolResult): ToolResult {
     const { opened, cwd } = this.#sandbox;
-    if (!opened) return result;
-    const told = this.#toldDirectory ?? opened.spec.workdir;
+    if (!opened || cwd === this.#toldDirectory) return result;
     this.#toldDirectory = cwd;
-    if (cwd === told) return result;
     return { ...result, text: withRemarks(result.text, `The directory of the session is now ${asData(this.#toolbox.redact(cwd), 300)}.`) };
+  }
+
+  forgetTold(): void {
+    this.#toldDirectory = undefined;
   }
 
   async put(name: string, data: Uint8Array): Promise<string> {

@@ -57,6 +57,8 @@ export interface SessionTools {
     input: unknown,
     options: { run: string; origin: CallOrigin; signal: AbortSignal; progress: (text: string) => void },
   ): Promise<ToolResult>;
+  /** The model no longer has what results of calls have told it, so the next result tells it again. */
+  forgetTold(): void;
   /** Puts a file a person sent where tools find it, for reading only. Resolves with its path inside. */
   put(name: string, data: Uint8Array): Promise<string>;
   /** Facts about the sandbox that are known without opening it. */

@@ -356,6 +356,7 @@ export class ChatSession {
     await approvals.endSession(this.id.parts, by);
     await store.conversations.session(this.id.parts, { title: this.title, place: this.place }, now);
     await store.conversations.reset(this.id.parts, now);
+    this.tools.forgetTold();
   }
 
   /** Lets the turn that runs end by itself for a while, then interrupts it so that the next program resumes it. */

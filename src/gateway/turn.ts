@@ -36,11 +36,11 @@ async function askAgent(session: ChatSession, turn: RunningTurn, input: readonly
   const progress = turnProgress(recorded);
   const display = new TurnDisplay(session, turn, progress.answers.length);
   try {
-    const { entry, messages } = await store.conversations.present(parts);
-    const { facts, newDay, dayIsTold } = await factsOf(session, turn, entry);
+    const present = await store.conversations.present(parts);
+    const { facts, newDay } = await factsOf(session, turn, present);
     const result = await agent.run({
-      model: await session.model(entry.choices),
-      history: messages,
+      model: await session.model(present.entry.choices),
+      history: present.messages,
       input: input.map((one, index) => (index === 0 ? { ...one, day: newDay } : one)),
       facts,
       tools: session.tools.tools,
@@ -52,7 +52,6 @@ async function askAgent(session: ChatSession, turn: RunningTurn, input: readonly
       maxSteps: settings.maxSteps,
     });
     await display.conclude(result);
-    if (newDay !== undefined && input.length > 0) await dayIsTold();
   } finally {
     await display.end();
   }
@@ -105,7 +104,7 @@ function toolCalls(session: ChatSession, turn: RunningTurn, display: TurnDisplay
   };
 }
 
-function transcript({ deps, id }: ChatSession, turn: RunningTurn): Pick<Turn, 'record' | 'summarise'> {
+function transcript({ deps, id, tools }: ChatSession, turn: RunningTurn): Pick<Turn, 'record' | 'summarise'> {
   const { conversations } = deps.store;
   return {
     record: async (messages, usage) => {
@@ -120,6 +119,7 @@ function transcript({ deps, id }: ChatSession, turn: RunningTurn): Pick<Turn, 'r
       const upTo = (await conversations.read(id.parts))[count - 1]?.seq;
       const isStored = upTo !== undefined && (await conversations.summarise(id.parts, upTo, summary, new Date()));
       if (!isStored) throw new Error('the transcript is not what was summed up');
+      tools.forgetTold();
       await conversations.addUsage(id.parts, usage);
     },
   };

@@ -57,6 +57,35 @@ describe('a long conversation', () => {
     expect(seen[1]).toMatch(/<earlier-(\w+)>\n<summary-[\s\S]*Summary 1\.[\s\S]*\n<\/earlier-\1>/);
   });
 
+  it('tells the day with the summary of the message that told it', async () => {
+    await using rig = await startRig(
+      workScript(() => says('They count.')),
+      settings,
+    );
+    rig.tools = { print: () => 'output '.repeat(300) };
+    await rig.run([{ ...said('Question 0.'), day: 'Monday' }]);
+    const days = () => rig.server.requests.at(-1)?.messages.filter(({ text }) => text.startsWith('Today is Monday.'));
+    while (rig.summaries.length < 2) {
+      await rig.run('Another question.');
+      expect(days()).toHaveLength(1);
+    }
+    expect(days()?.[0]?.text).toContain('They count.');
+  });
+
+  it('is not summed up by a model that says nothing, which is given up at once', async () => {
+    const never = new Promise(() => undefined);
+    await using rig = await startRig(
+      workScript(() => ({ pieces: [{ until: never }] })),
+      { ...settings, stall_seconds: 0.3 },
+    );
+    rig.tools = { print: () => 'output '.repeat(300) };
+    let result = await rig.run('Question 0.');
+    while (result.kind === 'answered') result = await rig.run('Another question.');
+    expect(result).toMatchObject({ kind: 'failed', reason: expect.stringContaining('said nothing for 0.3 s') });
+    expect(rig.server.requests.filter(isSummaryRequest)).toHaveLength(1);
+    expect(isSummaryRequest(rig.server.requests.at(-1) as ModelRequest)).toBe(true);
+  });
+
   it('cuts old tool results before it summarises anything, and leaves the newest alone', async () => {
     await using rig = await startRig(
       workScript(() => expect.unreachable('nothing is to be summed up')),

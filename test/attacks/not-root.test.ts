@@ -55,7 +55,7 @@ describeContained('a gateway that is not root', async () => {
     program.api.world.says({ text: 'look around' });
     await program.shows('Done.');
     const seen = program.model.requests.at(-1)?.last.text ?? '';
-    expect(seen).toMatch(/^1000 1\nCapEff:\s0+\nCapBnd:\s0+\nNoNewPrivs:\s1\nSeccomp:\s2\n\d{1,2}\n?$/);
+    expect(seen).toMatch(/^1000 1\nCapEff:\s0+\nCapBnd:\s0+\nNoNewPrivs:\s1\nSeccomp:\s2\n\d{1,2}\n(\[The directory .*\])?$/);
   });
 
   it('keeps the files of the gateway from other users', () => {

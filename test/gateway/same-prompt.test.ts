@@ -2,6 +2,8 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, describe, expect, it, vi } from 'vitest';
+import { readTranscript } from '../../src/agent/messages.ts';
+import { summaryMessage } from '../../src/agent/summary.ts';
 import { calls, inTurn, says } from '../fakes/model-server.ts';
 import { until } from '../until.ts';
 import { describeContained } from './contained.ts';
@@ -57,6 +59,14 @@ describeContained('the system prompt and the tools', async () => {
     expect(beginnings(rig)[0]).toMatch(/^[\0-\xff]+$/);
   });
 
+  it('the model of a new conversation is told where the session is', async () => {
+    await rig.say('/new', { from: 'bob' });
+    await rig.shows('new conversation', 'bob');
+    await tells('look around', 'echo around', 'I looked around.');
+    await rig.shows('I looked around.', 'bob');
+    expect(results().at(-1)).toBe('around\n[The directory of the session is now "/tmp".]');
+  });
+
   it('the model is told of a directory that a person has changed', async () => {
     await rig.say('/run cd /var', { from: 'bob' });
     await rig.shows('no output', 'bob');
@@ -80,31 +90,61 @@ describeContained('the system prompt and the tools', async () => {
 describe('the day of a conversation', () => {
   afterEach(() => void vi.useRealTimers());
 
-  it('is said in the prompt as it began, and in a message once when it is another', async () => {
-    vi.useFakeTimers({ toFake: ['Date'], now: new Date('2026-03-01T12:00:00') });
+  /** One message on each of these days. Resolves with what the model was told of the day with the last of them. */
+  async function talkOn(days: readonly string[], before: (index: number, rig: Rig) => unknown = () => undefined) {
+    vi.useFakeTimers({ toFake: ['Date'], now: new Date(`${days[0]}T12:00:00`) });
     const rig = await Rig.start({ environment: { TERMINAL_ENV: 'local' } });
     try {
-      for (const [text, day] of [
-        ['first', '2026-03-01'],
-        ['second', '2026-03-02'],
-        ['third', '2026-03-02'],
-      ] as const) {
+      for (const [index, day] of days.entries()) {
         vi.setSystemTime(new Date(`${day}T12:00:00`));
-        rig.model.script = () => says(`${text} answer`);
-        await rig.say(text);
-        await rig.shows(`${text} answer`);
+        await before(index, rig);
+        rig.model.script = () => says(`answer ${index}`);
+        await rig.say(`question ${index}`);
+        await rig.shows(`answer ${index}`);
         await rig.quiet();
       }
-      expect(new Set(beginnings(rig)).size).toBe(1);
-      expect(beginnings(rig)[0]).toContain('This conversation began on Sunday, 2026-03-01');
-      const people = rig.model.requests.at(-1)?.messages.filter(({ role }) => role === 'user') ?? [];
-      expect(people.map(({ text }) => /^Today is (\w+), (\S+) /.exec(text)?.slice(1))).toEqual([
-        undefined,
-        ['Monday', '2026-03-02'],
-        undefined,
-      ]);
+      const [prompt, ...messages] = rig.model.requests.at(-1)?.messages ?? [];
+      const told = messages.filter(({ role }) => role === 'user').map(({ text }) => /^Today is \w+, (\S+) /.exec(text)?.[1]);
+      return {
+        began: /This conversation began on \w+, (\S+) /.exec(prompt?.text ?? '')?.[1],
+        told,
+        prompts: new Set(beginnings(rig)).size,
+      };
     } finally {
       await rig.close();
     }
+  }
+
+  it('is said in the prompt as it began, and in a message once when it is another', async () => {
+    expect(await talkOn(['2026-03-01', '2026-03-02', '2026-03-02'])).toEqual({
+      began: '2026-03-01',
+      told: [undefined, '2026-03-02', undefined],
+      prompts: 1,
+    });
+  }, 120_000);
+
+  it('is the one of its beginning, and said again when it is another, also after the settings have changed', async () => {
+    const days = ['2026-03-01', '2026-03-02', '2026-03-03', '2026-03-03'];
+    const changed = (index: number, { settings }: Rig): void => {
+      if (index === 2) settings.agentName = 'Another';
+    };
+    expect(await talkOn(days, changed)).toEqual({
+      began: '2026-03-01',
+      told: [undefined, '2026-03-02', '2026-03-03', undefined],
+      prompts: 2,
+    });
+  }, 120_000);
+
+  it('is told by the summary of the message that told it', async () => {
+    const days = ['2026-03-01', '2026-03-02', '2026-03-02'];
+    const sumUp = async (index: number, { store }: Rig): Promise<void> => {
+      if (index !== 2) return;
+      const [session] = await store.conversations.list(1);
+      const told = await store.conversations.read(session?.parts ?? []);
+      const messages = readTranscript(told.map(({ message }) => message));
+      const summary = summaryMessage('They said hello.', messages, []);
+      await store.conversations.summarise(session?.parts ?? [], told.at(-1)?.seq ?? 0, summary, new Date());
+    };
+    expect(await talkOn(days, sumUp)).toEqual({ began: '2026-03-01', told: ['2026-03-02', undefined], prompts: 1 });
   }, 120_000);
 });
