@@ -4,6 +4,8 @@ export interface CallFacts {
   /** As the platform said it; undefined when it said nothing. */
   status?: number | undefined;
   retryAfterMs?: number | undefined;
+  /** It takes no more at this place, and elsewhere it may. */
+  isOfPlace?: boolean;
   /** The platform may have done what it was asked to do. */
   isDoubtful?: boolean;
   /** It is not the fault of what was asked for, such as a wrong token. */
@@ -15,13 +17,15 @@ export class CallError extends Error {
   override readonly name = 'CallError';
   readonly status: number | undefined;
   readonly retryAfterMs: number | undefined;
+  readonly isOfPlace: boolean;
   readonly isDoubtful: boolean;
   readonly isPassing: boolean;
 
-  constructor(message: string, { status, retryAfterMs, isDoubtful = false, isPassing = false }: CallFacts = {}) {
+  constructor(message: string, { status, retryAfterMs, isOfPlace = false, isDoubtful = false, isPassing = false }: CallFacts = {}) {
     super(message);
     this.status = status;
     this.retryAfterMs = retryAfterMs;
+    this.isOfPlace = isOfPlace;
     this.isDoubtful = isDoubtful;
     this.isPassing = isPassing;
   }
@@ -55,8 +59,8 @@ function causes(error: unknown): Error[] {
 
 /** For `send`, `edit` and `fetchFile`: whether it makes sense to try again. `mayRepeat`: doing it twice does no harm. */
 export function channelErrorOf(error: CallError, sentence: string, { mayRepeat, hint }: { mayRepeat: boolean; hint?: string | undefined }) {
-  const { retryAfterMs, isDoubtful, isRefused } = error;
+  const { retryAfterMs, isOfPlace, isDoubtful, isRefused } = error;
   if (isRefused) return new HermeticError('channel/refused', sentence);
   if (isDoubtful && !mayRepeat) return new HermeticError('channel/unanswered', sentence);
-  return new HermeticError('channel/busy', sentence, { retryAfterMs, hint });
+  return new HermeticError('channel/busy', sentence, { retryAfterMs, isOfPlace, hint });
 }

@@ -63,6 +63,8 @@ export interface ErrorDetails {
   hint?: string | undefined;
   /** When it makes sense to try again. */
   retryAfterMs?: number | undefined;
+  /** Of a platform that takes no more for now: it takes no more at this place, and elsewhere it may. */
+  isOfPlace?: boolean | undefined;
   cause?: unknown;
 }
 
@@ -71,11 +73,13 @@ export class HermeticError extends Error {
   readonly code: ErrorCode;
   readonly hint: string | undefined;
   readonly retryAfterMs: number | undefined;
+  readonly isOfPlace: boolean;
 
   constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {
     super(message, details.cause === undefined ? undefined : { cause: details.cause });
     this.code = code;
     this.hint = details.hint;
     this.retryAfterMs = details.retryAfterMs;
+    this.isOfPlace = details.isOfPlace ?? false;
   }
 }

@@ -196,7 +196,8 @@ export class ChatSession {
   async #press(entry: InboxEntry, press: IncomingPress, role: Role): Promise<void> {
     await this.retries.trying(entry);
     const reply = await answerToPress(this.deps.approvals, press, role);
-    if (reply !== undefined) await this.deps.outbox.noticed(press, reply);
+    // What follows does not wait for it: it may take a while until the platform takes it.
+    if (reply !== undefined) void this.deps.outbox.noticed(press, reply);
     await this.deps.store.inbox.done([entry.seq]);
   }
 

@@ -12,7 +12,13 @@ interface ShownMessage extends Outgoing {
  * What the platform does with one request. `busy` and `refused`: it says so. `cut`: the connection ends before the platform has read it, which
  * the channel cannot know; `cut-after`: right after it was done.
  */
-export type Whim = 'fine' | { busy: number | undefined } | 'refused' | 'cut' | 'cut-after' | { until: Promise<unknown> };
+export type Whim =
+  | 'fine'
+  | { busy: number | undefined; isOfPlace?: boolean }
+  | 'refused'
+  | 'cut'
+  | 'cut-after'
+  | { until: Promise<unknown> };
 
 export interface PlatformRequest {
   kind: 'send' | 'edit';
@@ -38,7 +44,7 @@ export class FakePlatform {
     if (whim === 'refused') throw new HermeticError('channel/refused', 'The bot was removed from the chat.');
     if (whim === 'cut') throw new Error('socket hang up');
     if (typeof whim === 'object' && 'busy' in whim)
-      throw new HermeticError('channel/busy', 'Too Many Requests', { retryAfterMs: whim.busy });
+      throw new HermeticError('channel/busy', 'Too Many Requests', { retryAfterMs: whim.busy, isOfPlace: whim.isOfPlace });
     if (typeof whim === 'object') await whim.until;
     const answer = act();
     if (whim === 'cut-after') throw new Error('socket hang up');

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Channel, RateLimit, Saying } from '../../src/core/channel.ts';
 import type { Store } from '../../src/core/store.ts';
 import { LiveMessage } from '../../src/gateway/outbox/live-message.ts';
@@ -114,6 +114,52 @@ describe('an outbox at a platform with limits', () => {
     await shown('ada', 2);
     await one.finish('The whole text.');
     await allSaid();
+  });
+
+  it('asks a question that another process adds to a chat whose draft waits', async () => {
+    closing = ['draft'];
+    await draft('bob', 'first');
+    await shown('bob');
+    await draft('ada', 'status');
+    await until('the draft waits', async () => (await store.outbox.head(chat('ada'))) !== undefined);
+    await store.outbox.add(chat('ada'), [{ key: 'question', message: { text: 'May I run rm?', buttons } }], new Date());
+    await shown('ada', 2);
+  });
+
+  it('asks a question at once in a chat whose draft waits, also when the ledger could not be read for a moment', async () => {
+    closing = ['draft'];
+    await draft('bob', 'first');
+    await shown('bob');
+    const read = vi.spyOn(store.outbox, 'headOfLasting').mockRejectedValueOnce(new Error('the database is locked'));
+    await outbox.add(chat('ada'), [
+      { key: 'status', message: { text: 'Running sleep' }, isDraft: true },
+      { key: 'question', message: { text: 'May I run rm?', buttons } },
+    ]);
+    await shown('ada', 2);
+    expect(read.mock.settledResults[0]?.type).toBe('rejected');
+  });
+
+  it('waits at places that the platform names as refused, and nowhere else', async () => {
+    const flooded = ['bob', 'cid', 'dan', 'eve'];
+    platform.whim = (request) => (flooded.includes(request.chat) ? { busy: 3_600_000, isOfPlace: true } : 'fine');
+    for (const name of flooded) await outbox.deliver(chat(name), name, 'Hello.');
+    await until('all were refused', () => platform.requests.length === flooded.length);
+    await outbox.deliver(chat('ada'), 'question', 'May I run rm?', { buttons });
+    await shown('ada');
+  });
+
+  it('leaves no trace of a draft that was never sent and turned out not to be needed', async () => {
+    closing = ['draft'];
+    await draft('bob', 'first');
+    await shown('bob');
+    const text = live('ada');
+    text.push('word '.repeat(30));
+    await until('two drafts wait', async () => (await store.outbox.find('answer to ada/draft/2'))?.state === 'waiting');
+    closing = [];
+    text.restart();
+    await text.finish('Short.');
+    await allSaid();
+    expect(platform.texts('ada')).toEqual(['Short.']);
   });
 
   it('asks a question before drafts that wait, at a platform that answers slowly', async () => {

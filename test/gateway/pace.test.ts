@@ -96,35 +96,42 @@ describe('the pace of a platform', () => {
   });
 
   it('hands over no more at once than the platform answers, and what shows progress leaves half of it to the rest', async () => {
-    const pace = new Pace(4);
+    const pace = new Pace(6);
     const begun: string[] = [];
     const ask = (saying: Waiting, name: string) =>
       pace.turn(saying, [], never).then((turn) => {
         begun.push(name);
         return turn;
       });
-    const [first] = ['a', 'b', 'c'].map((name) => ask('growth', name));
+    const [first] = ['a', 'b', 'c', 'd'].map((name) => ask('growth', name));
     const messages = ['m', 'n', 'o'].map((name) => ask('message', name));
-    const question = ask('question', 'q');
+    // Messages leave one place to questions.
+    const questions = ['q', 'r'].map((name) => ask('question', name));
     await vi.advanceTimersByTimeAsync(1000);
-    expect(begun).toEqual(['a', 'b', 'm', 'n']);
+    expect(begun).toEqual(['a', 'b', 'c', 'm', 'n', 'q']);
     (await first)?.[Symbol.dispose]();
     await vi.advanceTimersByTimeAsync(1000);
-    expect(begun.slice(4)).toEqual(['q']);
-    (await question)?.[Symbol.dispose]();
-    (await messages[0])?.[Symbol.dispose]();
+    expect(begun.slice(6)).toEqual(['r']);
+    for (const turn of [questions[0], messages[0]]) (await turn)?.[Symbol.dispose]();
     await vi.advanceTimersByTimeAsync(1000);
-    expect(begun.slice(5)).toEqual(['o']);
+    expect(begun.slice(7)).toEqual(['o']);
   });
 
-  it('waits for a platform that refuses at several places, and not for one place', async () => {
+  it('waits for what refusals at several places have in common, and not because of one place', async () => {
     const pace = new Pace();
-    for (const ms of [500, 500, 500]) pace.refused('a', ms);
-    pace.refused('b', 300);
-    const turns = [{ saying: 'message' as const, name: 'c', limits: [all] }];
-    expect(await begun(pace, turns)).toEqual([{ name: 'c', atMs: 0 }]);
-    for (const place of ['a', 'b', 'c']) pace.refused(place, 500);
-    expect(await begun(pace, turns)).toEqual([{ name: 'c', atMs: 500 }]);
+    const elsewhere: RateLimit = { of: 'another workspace', everyMs: 100, burst: 1 };
+    const turns = [
+      { saying: 'message' as const, name: 'here', limits: [all] },
+      { saying: 'message' as const, name: 'elsewhere', limits: [elsewhere] },
+    ];
+    for (const ms of [500, 500, 500]) pace.refused('a', [all], ms);
+    pace.refused('b', [all], 300);
+    expect((await begun(pace, turns)).map(({ atMs }) => atMs)).toEqual([0, 0]);
+    for (const place of ['a', 'b', 'c']) pace.refused(place, [all], 500);
+    expect(await begun(pace, turns)).toEqual([
+      { name: 'elsewhere', atMs: 0 },
+      { name: 'here', atMs: 500 },
+    ]);
   });
 
   it('never begins more in a window than its limits allow, and begins everything', async () => {

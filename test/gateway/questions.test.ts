@@ -46,6 +46,20 @@ describe('questions', async () => {
     expect(runs()).toBe(1);
   });
 
+  it('goes on while the platform does not take the answer to a press', async () => {
+    const noticing = Promise.withResolvers<void>();
+    rig.noticing = noticing.promise;
+    try {
+      await press('Once', 'ada', 'q:000000:o');
+      await until('it is told', () => rig.noticed.length > 0);
+      await say('/run echo went on');
+      await shows('went on');
+    } finally {
+      noticing.resolve();
+      rig.noticing = undefined;
+    }
+  });
+
   it('shows the outcome in the card and removes its buttons', async () => {
     await say(`/run ${dangerous()}`);
     await isAsked();

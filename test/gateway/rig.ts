@@ -46,6 +46,8 @@ export class Rig {
   readonly rules: PlatformRules;
   readonly log: string[] = [];
   readonly noticed: { press: IncomingPress; text: string | undefined }[] = [];
+  /** Until it resolves, the platform does not answer when a press is confirmed. */
+  noticing: Promise<void> | undefined;
   readonly activities: Activity[] = [];
   /** What people have sent, by the id of the file. */
   readonly files = new Map<string, Buffer>();
@@ -243,7 +245,10 @@ export class Rig {
   #channel(traits: Partial<ChannelTraits> = {}): Channel {
     return {
       ...fakeChannel(this.platform, { maxTextLength: 4000, maxFileBytes: 1_000_000, ...traits }),
-      noticed: async (press, text) => void this.noticed.push({ press, text }),
+      noticed: async (press, text) => {
+        this.noticed.push({ press, text });
+        await this.noticing;
+      },
       activity: (_place, activity) => void this.activities.push(activity),
       fetchFile: async ({ id }) => this.files.get(id) ?? Promise.reject(new Error('the platform has lost it')),
     };

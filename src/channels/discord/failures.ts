@@ -24,7 +24,8 @@ export function callErrorOf(error: unknown, token: string): CallError {
   if (error instanceof CallError) return error;
   const clean = (text: string): string => printable(text.replaceAll(token, '…')).slice(0, 300);
   if (error instanceof RateLimitError) {
-    return new CallError('too many requests', { status: 429, retryAfterMs: Math.max(error.retryAfter, error.timeToReset, 0) });
+    const retryAfterMs = Math.max(error.retryAfter, error.timeToReset, 0);
+    return new CallError('too many requests', { status: 429, retryAfterMs, isOfPlace: !error.global });
   }
   if (error instanceof DiscordAPIError) {
     const { status } = error;

@@ -15,8 +15,10 @@ export class GraphError extends CallError {
   }
 }
 
+/** Too many messages to one person. */
+const pairRateCode = 131_056;
 /** Too much, too often. */
-const rateCodes: ReadonlySet<number> = new Set([4, 80_007, 130_429, 131_048, 131_056, 133_016]);
+const rateCodes: ReadonlySet<number> = new Set([4, 80_007, 130_429, 131_048, pairRateCode, 133_016]);
 /** Meta's own trouble. */
 const outageCodes: ReadonlySet<number> = new Set([2, 131_000, 131_016, 131_057, 133_004]);
 /** The token, its rights, and the account: no fault of a message. */
@@ -63,7 +65,8 @@ export function answerError({ status, headers, body }: GraphAnswer, token: strin
   const clean = printable(said.replaceAll(token, '…')).slice(0, 300);
   const known = words.get(code) ?? (clean === '' ? 'an error' : clean);
   const kind = rateCodes.has(code) ? 429 : outageCodes.has(code) ? 503 : status;
-  return new GraphError(known, { status: kind, isPassing: accountCodes.has(code) || isPermissionCode(code), ...waiting(headers) }, code);
+  const isPassing = accountCodes.has(code) || isPermissionCode(code);
+  return new GraphError(known, { status: kind, isPassing, isOfPlace: code === pairRateCode, ...waiting(headers) }, code);
 }
 
 interface SaidError {

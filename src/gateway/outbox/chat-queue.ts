@@ -1,4 +1,4 @@
-import type { Channel, Outgoing, Place } from '../../core/channel.ts';
+import type { Channel, Outgoing, Place, RateLimit } from '../../core/channel.ts';
 import type { OutboxEntry, OutboxLedger } from '../../core/conversation.ts';
 import { HermeticError } from '../../core/errors.ts';
 import { answered } from '../../lib/answered.ts';
@@ -58,6 +58,8 @@ export class ChatQueue {
   #mayHaveLasting = false;
   #drainUntil: number | undefined;
   #endPause: (() => void) | undefined;
+  /** Towards these counts what has its turn. */
+  #limits: readonly RateLimit[] = [];
   /** What waits for its turn. */
   #waiting: { saying: Waiting; end(): void } | undefined;
   #ended: Promise<void> = Promise.resolve();
@@ -66,7 +68,7 @@ export class ChatQueue {
     this.#options = options;
     this.#drafts = new Drafts(options, {
       turn: (channel) => this.#turn(channel, 'growth'),
-      busy: (ms) => this.#isBusy(ms),
+      refused: (error) => this.#tellPace(error),
     });
   }
 
@@ -81,7 +83,15 @@ export class ChatQueue {
     this.#mayHaveMessages = true;
     this.#mayHaveLasting = true;
     if (this.#waiting?.saying === 'growth') this.#waiting.end();
+    if (this.#waiting?.saying === 'draft') void this.#endForLasting(this.#waiting);
     this.#goOn();
+  }
+
+  /** Ends the wait of a draft when something waits that is none. Otherwise the draft keeps its place among those that wait. */
+  async #endForLasting(waiting: { end(): void }): Promise<void> {
+    // What cannot be read now is read at the next look.
+    const lasting = await this.#options.ledger.headOfLasting(this.#options.place).catch(() => undefined);
+    if (lasting) waiting.end();
   }
 
   #goOn(): void {
@@ -151,9 +161,15 @@ export class ChatQueue {
     if (!entry.isDraft || !this.#mayHaveLasting) return sayingOf(entry, replaced);
     // What lasts must not wait for the turn of a draft before it.
     this.#mayHaveLasting = false;
-    const lasting = await this.#options.ledger.headOfLasting(entry.place);
-    this.#mayHaveLasting ||= lasting !== undefined;
-    return sayingOf(lasting ?? entry, undefined);
+    // Until it is known that there is none.
+    let mayHaveMore = true;
+    try {
+      const lasting = await this.#options.ledger.headOfLasting(entry.place);
+      mayHaveMore = lasting !== undefined;
+      return sayingOf(lasting ?? entry, undefined);
+    } finally {
+      this.#mayHaveLasting ||= mayHaveMore;
+    }
   }
 
   async #head(): Promise<OutboxEntry | undefined> {
@@ -176,6 +192,7 @@ export class ChatQueue {
     // Something was added since the ledger was read.
     if (saying === 'growth' ? this.#mayHaveMessages : saying === 'draft' && this.#mayHaveLasting) return undefined;
     const limits = channel.limits?.(place, saying) ?? [];
+    this.#limits = limits;
     const withinMs = this.#drainUntil === undefined ? undefined : isProgress ? 0 : this.#drainUntil - Date.now();
     const waiting = new AbortController();
     this.#waiting = { saying, end: () => waiting.abort() };
@@ -186,9 +203,10 @@ export class ChatQueue {
     }
   }
 
-  #isBusy(ms: number): void {
+  #tellPace({ retryAfterMs, isOfPlace }: HermeticError): void {
+    if (retryAfterMs === undefined || isOfPlace) return;
     const { pace, place } = this.#options;
-    pace.refused(JSON.stringify([place.workspace, place.chat]), ms);
+    pace.refused(JSON.stringify([place.workspace, place.chat]), this.#limits, retryAfterMs);
   }
 
   async #sendNow(channel: Channel, entry: OutboxEntry, replaced: OutboxEntry | undefined): Promise<number | undefined> {
@@ -265,8 +283,8 @@ export class ChatQueue {
     const failure = errorText(error);
     const code = error instanceof HermeticError && answer.kind === 'failed' ? error.code : undefined;
     if (code === 'channel/refused') return { kind: 'dropped', failure };
+    if (code === 'channel/busy') this.#tellPace(error as HermeticError);
     const retryAfterMs = code === 'channel/busy' ? (error as HermeticError).retryAfterMs : undefined;
-    if (retryAfterMs !== undefined) this.#isBusy(retryAfterMs);
     return { kind: 'failed', failure, retryAfterMs, inDoubt: code !== 'channel/busy' };
   }
 

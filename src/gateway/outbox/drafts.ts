@@ -28,8 +28,8 @@ export interface DraftsOptions {
 export interface Paced {
   /** Resolves when the platform takes a change, with undefined when there may be something else to say. */
   turn(channel: Channel): Promise<Disposable | undefined>;
-  /** The platform takes nothing for so long. */
-  busy(ms: number): void;
+  /** The platform takes no more for now. */
+  refused(error: HermeticError): void;
 }
 
 const maxFailures = 3;
@@ -128,11 +128,13 @@ export class Drafts {
       Object.assign(draft, { shown: text, failures: 0 });
       return;
     }
-    const { code, retryAfterMs } = answer.error instanceof HermeticError ? answer.error : {};
+    const error = answer.error instanceof HermeticError ? answer.error : undefined;
+    const code = error?.code;
     draft.failures += 1;
-    if (code === 'channel/busy' && retryAfterMs !== undefined) this.#paced.busy(retryAfterMs);
-    if (code === 'channel/busy') this.#pausedUntil = draft.touchedAt + (retryAfterMs ?? 0);
-    else if (code !== 'channel/refused') draft.shown = undefined;
+    if (error?.code === 'channel/busy') {
+      this.#paced.refused(error);
+      this.#pausedUntil = draft.touchedAt + (error.retryAfterMs ?? 0);
+    } else if (code !== 'channel/refused') draft.shown = undefined;
     if (code === 'channel/refused' || draft.failures >= maxFailures) draft.isFrozen = true;
   }
 }

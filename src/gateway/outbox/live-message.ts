@@ -69,9 +69,9 @@ export class LiveMessage {
     if (text.trim() === '' && drafts.length > 0) await this.#outbox.abandon(this.#place, drafts);
     await this.#outbox.deliver(this.#place, this.#key, text, { ...more, drafts });
     if (text.trim() === '') return;
-    for (const draft of drafts.slice(this.#pieces(text).length)) {
-      this.#outbox.show(this.#place, draft, nothing, true);
-    }
+    const needless = drafts.slice(this.#pieces(text).length);
+    await this.#outbox.withdraw(needless);
+    for (const draft of needless) this.#outbox.show(this.#place, draft, nothing, true);
   }
 
   async #draft(): Promise<void> {

@@ -140,8 +140,13 @@ export class Outbox {
 
   /** Leaves these drafts as they are; one that was not sent never will be. */
   async abandon(place: Place, keys: readonly string[]): Promise<void> {
-    await this.#ledger.withdraw(keys, 'it was abandoned', new Date());
+    await this.withdraw(keys);
     for (const key of keys) this.#line(place)?.forget(key);
+  }
+
+  /** What was not sent under these keys never will be. */
+  async withdraw(keys: readonly string[]): Promise<void> {
+    if (keys.length > 0) await this.#ledger.withdraw(keys, 'it was abandoned', new Date());
   }
 
   /** The messages a text comes in at this place. */

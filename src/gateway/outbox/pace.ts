@@ -1,5 +1,5 @@
 import type { RateLimit, Saying } from '../../core/channel.ts';
-import { Spacing } from '../../lib/spacing.ts';
+import { KeptLimit } from './kept-limit.ts';
 
 interface Turn {
   limits: readonly RateLimit[];
@@ -22,8 +22,8 @@ export type Waiting = keyof typeof ranks;
 const usualUnderWay = 24;
 /** Limits that are used no more are looked for when there are more than so many. */
 const fewLimits = 100;
-/** A platform that says so about so many places says it about the bot. */
-const manyRefusals = 3;
+/** By rank: this share of it. What shows progress leaves room for what lasts, and messages such as large files leave some for questions. */
+const shares = [1, 5 / 6, 1 / 2, 1 / 2] as const;
 
 /**
  * Lets what is said to a platform begin no faster than its limits allow, and not more at once than it answers: questions first, then messages, then
@@ -31,16 +31,13 @@ const manyRefusals = 3;
  */
 export class Pace {
   /** Of each limit that is in use. */
-  readonly #spacings = new Map<string, Spacing>();
+  readonly #limits = new Map<string, KeptLimit>();
   /** By rank. */
   readonly #waiting = [new Set<Turn>(), new Set<Turn>(), new Set<Turn>(), new Set<Turn>()] as const;
   readonly #maxUnderWay: number;
   #underWay = 0;
   /** Something would begin if less was under way. */
   #isFull = false;
-  /** Until when the platform refuses what is said at a place. */
-  readonly #refused = new Map<string, number>();
-  #pausedUntil = 0;
   #pruneAbove = fewLimits;
   #timer: NodeJS.Timeout | undefined;
   /** When what waits is looked at next. */
@@ -80,25 +77,28 @@ export class Pace {
     return isFree;
   }
 
-  /** The platform takes nothing at a place for so long. The place waits by itself; when it is so at several, the others wait as well. */
-  refused(place: string, ms: number): void {
+  /** The platform has refused what counts towards these limits, and takes nothing at this place for so long. */
+  refused(place: string, limits: readonly RateLimit[], ms: number): void {
     const now = performance.now();
-    for (const [other, until] of this.#refused) if (until <= now) this.#refused.delete(other);
-    this.#refused.set(place, now + ms);
-    if (this.#refused.size < manyRefusals) return;
-    this.#pausedUntil = Math.max(this.#pausedUntil, Math.min(...this.#refused.values()));
-    this.#refused.clear();
+    for (const limit of limits) this.#kept(limit).refused(place, now + ms, now);
+    this.#prune(now);
   }
 
   #count(limits: readonly RateLimit[], now: number): void {
-    for (const limit of limits) {
-      const spacing = this.#spacings.get(limit.of) ?? new Spacing(limit);
-      this.#spacings.set(limit.of, spacing);
-      spacing.count(now);
-    }
-    if (this.#spacings.size <= this.#pruneAbove) return;
-    for (const [of, spacing] of this.#spacings) if (spacing.isRested(now)) this.#spacings.delete(of);
-    this.#pruneAbove = Math.max(fewLimits, 2 * this.#spacings.size);
+    for (const limit of limits) this.#kept(limit).count(now);
+    this.#prune(now);
+  }
+
+  #kept(limit: RateLimit): KeptLimit {
+    const kept = this.#limits.get(limit.of) ?? new KeptLimit(limit);
+    this.#limits.set(limit.of, kept);
+    return kept;
+  }
+
+  #prune(now: number): void {
+    if (this.#limits.size <= this.#pruneAbove) return;
+    for (const [of, limit] of this.#limits) if (limit.isRested(now)) this.#limits.delete(of);
+    this.#pruneAbove = Math.max(fewLimits, 2 * this.#limits.size);
   }
 
   #end(): void {
@@ -131,9 +131,8 @@ export class Pace {
     if (soonestMs < Number.POSITIVE_INFINITY) this.#lookIn(soonestMs, now);
   }
 
-  /** What shows progress leaves room for what lasts, also while the platform answers slowly. */
   #maxOf(rank: number): number {
-    return rank >= ranks.draft ? this.#maxUnderWay / 2 : this.#maxUnderWay;
+    return this.#maxUnderWay * (shares[rank] ?? 0);
   }
 
   #lookIn(waitMs: number, now: number): void {
@@ -144,6 +143,6 @@ export class Pace {
   }
 
   #waitMs(limits: readonly RateLimit[], now: number): number {
-    return Math.max(0, this.#pausedUntil - now, ...limits.map((limit) => this.#spacings.get(limit.of)?.waitMs(now) ?? 0));
+    return Math.max(0, ...limits.map((limit) => this.#limits.get(limit.of)?.waitMs(now) ?? 0));
   }
 }

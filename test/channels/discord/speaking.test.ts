@@ -32,6 +32,12 @@ describe('what the bot says on Discord', () => {
     expect(sent).toHaveLength(2);
   });
 
+  it.each([false, true])('is refused in one channel or everywhere, as Discord says: everywhere %s', async (isGlobal) => {
+    harness.discord.fail('send', { status: 429, retryAfter: 1, isGlobal });
+    const refused = { code: 'channel/busy', isOfPlace: !isGlobal };
+    await expect(channel.send(harness.direct, { text: 'one' })).rejects.toMatchObject(refused);
+  });
+
   it('is silent when it is to be', async () => {
     await channel.send(harness.direct, { text: 'status', isQuiet: true });
     expect(Number(bodies()[0]?.flags) & MessageFlags.SuppressNotifications).toBe(MessageFlags.SuppressNotifications);

@@ -107,6 +107,14 @@ describe('errors of Meta', () => {
     await expect(channel.send(harness.direct, { text: 'x' })).rejects.toMatchObject({ code: 'channel/busy', retryAfterMs });
   });
 
+  it.each([
+    [131_056, true],
+    [130_429, false],
+  ])('tells too many messages to one person from too many in all: %i', async (code, isOfPlace) => {
+    harness.cloud.fail('send', { status: 400, code });
+    await expect(channel.send(harness.direct, { text: 'x' })).rejects.toMatchObject({ code: 'channel/busy', isOfPlace });
+  });
+
   it('keeps the token out of an error that Meta quotes it in', async () => {
     const wrong = harness.createWithWrongToken();
     const error = await wrong.send(harness.direct, { text: 'x' }).catch((one: unknown) => one);

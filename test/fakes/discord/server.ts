@@ -9,6 +9,8 @@ export interface Failure {
   status?: number;
   /** Seconds. */
   retryAfter?: number;
+  /** The bot may do nothing more, anywhere. */
+  isGlobal?: boolean;
   /** The connection ends: before anything happened, or after it and before the answer. */
   cut?: 'before' | 'after';
 }
@@ -109,10 +111,14 @@ export class FakeDiscord {
     }
   }
 
-  #fail(response: ServerResponse, { status = 500, retryAfter }: Failure): void {
+  #fail(response: ServerResponse, { status = 500, retryAfter, isGlobal = false }: Failure): void {
     if (status === 429) {
-      response.writeHead(429, { 'content-type': 'application/json', 'retry-after': String(retryAfter), 'x-ratelimit-scope': 'user' });
-      response.end(JSON.stringify({ message: 'You are being rate limited.', retry_after: retryAfter, global: false }));
+      response.writeHead(429, {
+        'content-type': 'application/json',
+        'retry-after': String(retryAfter),
+        ...(isGlobal ? { 'x-ratelimit-global': 'true', 'x-ratelimit-scope': 'global' } : { 'x-ratelimit-scope': 'user' }),
+      });
+      response.end(JSON.stringify({ message: 'You are being rate limited.', retry_after: retryAfter, global: isGlobal }));
     } else if (status >= 500) response.writeHead(status).end('<html>Bad Gateway</html>');
     else
       response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify({ message: 'Missing Access', code: 50_001 }));
