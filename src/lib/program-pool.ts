@@ -4,6 +4,9 @@ import { type Program, type Starter, starterOf } from './program-starter.ts';
 /** How many there are while none of them keeps programs waiting, and how many are kept at most. */
 const usualStarters = 2;
 const maxIdle = 4;
+/** How many more there are after each `stuckMs`, and at most: starting them stops this process as well. */
+const growth = 4;
+const maxBusy = 40;
 /** Security: programs that take long, as where there are very many files, must not hold up those of others. */
 const stuckMs = 200;
 const patienceMs = 1_000;
@@ -20,6 +23,8 @@ export class Programs {
   #busy = 0;
   /** When one was free again. */
   #movedAt = 0;
+  /** What starters run, once one was asked for. */
+  #script = '';
   #growing: NodeJS.Timeout | undefined;
   #resting: NodeJS.Timeout | undefined;
 
@@ -28,7 +33,8 @@ export class Programs {
    * the tables of all of its memory. Rejects when it takes too long.
    */
   async run(program: Program): Promise<number> {
-    const starter = await this.#take(await hostBash('start-programs'));
+    this.#script ||= await hostBash('start-programs');
+    const starter = await this.#take();
     try {
       const code = await starter.run(program);
       if (notStarted.has(code)) throw new Error(`${program.words[0]} could not be started: it is missing, or may not be run.`);
@@ -38,21 +44,26 @@ export class Programs {
     }
   }
 
-  async #take(script: string): Promise<Starter> {
+  async #take(): Promise<Starter> {
     for (let idle = this.#idle.shift(); idle; idle = this.#idle.shift()) if (!idle.hasEnded) return this.#occupied(idle);
-    if (this.#busy < usualStarters) return this.#occupied(starterOf(script));
+    if (this.#busy < usualStarters) return this.#occupied(starterOf(this.#script));
     const turn = Promise.withResolvers<Starter>();
     this.#waiting.push({ since: performance.now(), turn });
-    this.#growing ??= setInterval(() => this.#grow(script), stuckMs);
+    this.#growing ??= setInterval(() => this.#grow(), stuckMs);
     return await turn.promise;
   }
 
-  /** As many more as have waited while none came free for a while, or for too long. */
-  #grow(script: string): void {
+  /** A few more when some have waited while none came free for a while, or for too long. */
+  #grow(): void {
     const now = performance.now();
     const isDue = (since: number): boolean => now - Math.max(since, this.#movedAt) >= stuckMs || now - since >= patienceMs;
-    while (this.#waiting[0] && isDue(this.#waiting[0].since)) this.#waiting.shift()?.turn.resolve(this.#occupied(starterOf(script)));
+    for (let more = 0; more < growth && this.#busy < maxBusy && this.#waiting[0] && isDue(this.#waiting[0].since); more++) this.#next();
     this.#growNoMore();
+  }
+
+  /** The first that waits goes on. */
+  #next(starter = starterOf(this.#script)): void {
+    this.#waiting.shift()?.turn.resolve(this.#occupied(starter));
   }
 
   #growNoMore(): void {
@@ -71,11 +82,9 @@ export class Programs {
     this.#movedAt = performance.now();
     clearTimeout(this.#resting);
     this.#resting = setTimeout(() => this.close(), idleMs).unref();
-    if (starter.hasEnded) return;
-    const next = this.#waiting.shift();
-    if (next) next.turn.resolve(this.#occupied(starter));
-    else if (this.#idle.length < maxIdle) this.#idle.unshift(starter);
-    else starter.close();
+    if (this.#waiting.length > 0) this.#next(starter.hasEnded ? undefined : starter);
+    else if (!starter.hasEnded && this.#idle.length < maxIdle) this.#idle.unshift(starter);
+    else if (!starter.hasEnded) starter.close();
     this.#growNoMore();
   }
 

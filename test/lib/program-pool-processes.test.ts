@@ -1,13 +1,16 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { mkdtempSync, writeFileSync } from 'node:fs';
+import { open as openFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { diskUseOf } from '../../src/backends/disk-use.ts';
 import { directoryBytes, removeTree } from '../../src/backends/sandbox-directory.ts';
 import { Programs } from '../../src/lib/program-pool.ts';
 import type { Program } from '../../src/lib/program-starter.ts';
 import { makePipes } from '../../src/shell/pipes/named-pipes.ts';
+import { until } from '../until.ts';
 
 function pool(): { run(words: Program['words'], timeoutMs?: number): Promise<{ code: number; output: string }> } {
   const programs = new Programs();
@@ -68,6 +71,43 @@ it('a program that takes too long is ended, and others do not wait for it', asyn
   expect((await outcomes).map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
   await expect(slow[0]).rejects.toThrow('sleep took longer than 1.5 s');
   expect(await run(['echo', 'after'])).toMatchObject({ output: 'after\n' });
+});
+
+it('programs that take long are started a few at a time, however many wait', async () => {
+  const { run } = pool();
+  const starts = countStarts();
+  const place = directory();
+  const gate = join(place, 'gate');
+  await makePipes(place, ['gate']);
+  const blocked = Array.from({ length: 60 }, () => run(['cat', gate]));
+  await until('several have started', () => starts() > 20);
+  await until('no more are started', async () => {
+    const before = starts();
+    await delay(600);
+    return starts() === before;
+  });
+  expect(starts()).toBeLessThanOrEqual(45);
+  // Each reader ends when no writer is left.
+  let open = true;
+  const ended = Promise.all(blocked).finally(() => {
+    open = false;
+  });
+  while (open) {
+    (await openFile(gate, 'w')).close();
+    await delay(10);
+  }
+  expect((await ended).map(({ code }) => code)).toEqual(blocked.map(() => 0));
+});
+
+it('a program that waits goes on when the one before it is ended because it takes too long', async () => {
+  const { run } = pool();
+  const slow = [run(['sleep', '1000'], 50), run(['sleep', '1000'], 50)];
+  const outcomes = Promise.allSettled(slow);
+  vi.useFakeTimers({ toFake: ['setInterval'] });
+  onTestFinished(() => void vi.useRealTimers());
+  // Without the clock that starts more.
+  expect(await run(['echo', 'next'])).toMatchObject({ output: 'next\n' });
+  await outcomes;
 });
 
 it('a program that cannot be started is no program that printed nothing', async () => {
