@@ -14,12 +14,11 @@ const own: IdleMemoryOptions = { residentBytes: () => process.memoryUsage.rss(),
 export class IdleMemory {
   readonly #options: IdleMemoryOptions;
   #wasIdle = false;
-  /** After the last collection. */
-  #restingBytes: number;
+  /** After the last collection. There is one soon after the start, which takes much memory as well. */
+  #restingBytes = 0;
 
   constructor(options = own) {
     this.#options = options;
-    this.#restingBytes = options.residentBytes();
   }
 
   /** To be called every few seconds. */
