@@ -11,7 +11,17 @@ import type { AgentEvent, Model, ModelFailure } from '../core/agent.ts';
 import type { Usage } from '../core/conversation.ts';
 import { backoffMs } from '../lib/backoff.ts';
 import { gathered } from './gathered.ts';
-import { answerMessage, askedWithoutThoughts, hasThoughts, readableBy, withoutImages, withoutThoughts } from './messages.ts';
+import {
+  answerMessage,
+  hasThoughts,
+  type Learned,
+  lacksThoughts,
+  learnedWith,
+  readableBy,
+  withoutImages,
+  withoutThoughts,
+  withSomeThoughts,
+} from './messages.ts';
 
 /** How long a model or a tool is waited for, and how often a model is asked again. */
 export interface Patience {
@@ -59,21 +69,21 @@ export type Answer =
 /** One answer of the model. Nothing that it asks for is done here, so an answer that breaks off can be asked for again. Never rejects. */
 export async function ask(question: Question, patience: Patience): Promise<Answer> {
   let current = { ...question, messages: readableBy(question.model.id, question.messages) };
-  let refusesThoughts = false;
+  const refused = new Set<ModelFailure['about']>();
   let stalls = 0;
   for (let attempt = 1; ; attempt++) {
     const told = new Told(question.listener);
     const answer = await attemptOnce(current, told, patience.stallMs ?? question.model.stallMs);
     if (question.signal.aborted && answer.kind !== 'answer') return { kind: 'interrupted', text: told.text };
-    if (answer.kind === 'answer' && refusesThoughts) return { ...answer, message: askedWithoutThoughts(answer.message) };
+    if (answer.kind === 'answer') return { ...answer, message: learnedWith(answer.message, learnedFrom(refused)) };
     if (answer.kind !== 'failed') return answer;
     told.discard();
     const { failure, isStalled = false } = answer;
     if (isStalled) stalls += 1;
-    const plainer = withoutRefused(current.messages, failure.about);
-    if (plainer) {
-      current = { ...current, messages: plainer };
-      refusesThoughts ||= failure.about === 'thoughts';
+    const changed = refused.has(failure.about) ? undefined : withoutRefused(current.messages, failure.about);
+    if (changed) {
+      current = { ...current, messages: changed };
+      refused.add(failure.about);
       continue;
     }
     const wait = { firstMs: patience.firstWaitMs, maxMs: patience.longestWaitMs, isSpread: true };
@@ -90,7 +100,15 @@ export async function ask(question: Question, patience: Patience): Promise<Answe
 function withoutRefused(messages: readonly ModelMessage[], about: ModelFailure['about']): ModelMessage[] | undefined {
   if (about === 'images' && hasImages(messages)) return withoutImages(messages);
   if (about === 'thoughts' && messages.some(hasThoughts)) return messages.flatMap(withoutThoughts);
+  if (about === 'missing-thoughts' && messages.some(lacksThoughts)) return messages.map(withSomeThoughts);
   return undefined;
+}
+
+function learnedFrom(refused: ReadonlySet<ModelFailure['about']>): Learned {
+  return {
+    ...(refused.has('thoughts') && { refusedThoughts: true }),
+    ...(refused.has('missing-thoughts') && { wantsThoughts: true }),
+  };
 }
 
 /** The part of a streamed answer that was already shown. */

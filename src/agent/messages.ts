@@ -69,9 +69,15 @@ export function answerMessage(content: readonly ContentPart<ToolSet>[], model: s
   return { role: 'assistant', content: content.flatMap(answerPart), providerOptions: { hermetic: { model } } };
 }
 
-/** The same answer, with the note that the model was asked without thoughts, after it had refused those before. */
-export function askedWithoutThoughts<Answer extends AssistantModelMessage>(answer: Answer): Answer {
-  return { ...answer, providerOptions: { hermetic: { ...answer.providerOptions?.hermetic, refusedThoughts: true } } };
+/** What a model turned out to want when it was asked for an answer: without the thoughts before, or with some in each answer before. */
+export interface Learned {
+  refusedThoughts?: true;
+  wantsThoughts?: true;
+}
+
+/** The same answer, with a note of what its model wants. */
+export function learnedWith<Answer extends AssistantModelMessage>(answer: Answer, learned: Learned): Answer {
+  return { ...answer, providerOptions: { hermetic: { ...answer.providerOptions?.hermetic, ...learned } } };
 }
 
 /** Models that refuse thoughts so often refuse their own as well. */
@@ -79,16 +85,35 @@ const maxRefusals = 2;
 
 /**
  * Without the thoughts, signatures and ids of other models: providers refuse what they have not signed. Also without those that this model has refused,
- * so that it refuses them once. Of texts that were cut short it is not known which model said them, and does not matter.
+ * and with some in every answer for one that refuses answers without, so that it refuses them once. Of texts that were cut short it is not known which
+ * model said them, and does not matter.
  */
 export function readableBy(model: string, messages: readonly ModelMessage[]): ModelMessage[] {
   const about = messages.map(({ providerOptions }) => providerOptions?.hermetic);
   const refusals = about.flatMap((note, index) => (note?.model === model && note.refusedThoughts === true ? [index] : []));
   const readableFrom = refusals.length < maxRefusals ? (refusals.at(-1) ?? 0) : messages.length;
-  return messages.flatMap((message, index) => {
+  const readable = messages.flatMap((message, index) => {
     const said = about[index]?.model;
     return index < readableFrom || (said !== undefined && said !== model) ? withoutThoughts(message) : [message];
   });
+  const wantsThoughts = about.some((note) => note?.model === model && note.wantsThoughts === true);
+  return wantsThoughts ? readable.map(withSomeThoughts) : readable;
+}
+
+/** In place of thoughts that are not there. */
+const noThoughts = '(not kept)';
+
+/** The same, for models that refuse an answer of theirs without thoughts. */
+export function withSomeThoughts(message: ModelMessage): ModelMessage {
+  if (!lacksThoughts(message)) return message;
+  const { content } = message;
+  const parts = typeof content === 'string' ? [{ type: 'text' as const, text: content }] : content;
+  return { ...message, content: [{ type: 'reasoning', text: noThoughts }, ...parts] };
+}
+
+export function lacksThoughts(message: ModelMessage): message is AssistantModelMessage {
+  if (message.role !== 'assistant') return false;
+  return typeof message.content === 'string' || !message.content.some((part) => part.type === 'reasoning' && part.text.trim() !== '');
 }
 
 /** The same without what only its model can read. None when nothing is left. */

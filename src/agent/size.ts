@@ -46,8 +46,8 @@ export function tokensOfAll(messages: readonly Message[]): number {
   return messages.reduce((sum, message) => sum + tokensOf(message), 0);
 }
 
-/** A mark of `fence` with at most two names in it. */
-const openingMarks = /^(?:<[a-z]+-[0-9a-f]{8}[^\n]{0,1200}>\n){1,2}/;
+/** A mark of `fence` with at most two names in it, after the line that tells the day. */
+const openingMarks = /^(?:Today is [^\n<]{1,120}\n)?(?:<[a-z]+-[0-9a-f]{8}[^\n]{0,1200}>\n){1,2}/;
 const closingMarks = /(?:\n<\/[a-z]+-[0-9a-f]{8}>){1,2}$/;
 
 /** Security: the same within the marks around a text. Without them what is left would not say who wrote it. */

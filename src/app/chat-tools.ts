@@ -91,7 +91,8 @@ export class ChatTools implements SessionTools {
   ): Promise<ToolResult> {
     this.#listen();
     const result = await this.#toolbox.call(name, input, { signal, progress, origin: { ...origin, run } });
-    return origin.isTyped ? result : this.#withDirectory(result);
+    // The model is shown no result of a call that was interrupted.
+    return origin.isTyped || signal.aborted ? result : this.#withDirectory(result);
   }
 
   /** Says where the session is now, when the model does not know. The system prompt cannot: it stays the same for the whole conversation. */

@@ -17,8 +17,11 @@ export interface ModelFailure {
   /** The same call may succeed later; after this many milliseconds when the provider said so. */
   isTransient: boolean;
   retryAfterMs: number | undefined;
-  /** `too-long`: shorter input may pass. `images`, `thoughts`: the same without images, or without thoughts of earlier answers, may. */
-  about: 'too-long' | 'images' | 'thoughts' | undefined;
+  /**
+   * `too-long`: shorter input may pass. `images`, `thoughts`: the same without images, or without thoughts of earlier answers, may.
+   * `missing-thoughts`: the same with thoughts in every earlier answer may.
+   */
+  about: 'too-long' | 'images' | 'thoughts' | 'missing-thoughts' | undefined;
 }
 
 /** A model that can be talked to. Nothing was sent to anybody to make it. */

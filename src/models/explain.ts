@@ -19,6 +19,8 @@ const noThoughts =
   /signature.{0,60}(thinking|thought)|(thinking|thought).{0,60}signature|expected [`'"]?(redacted_)?thinking|thinking[`'"]? blocks?|redacted_thinking|of type 'reasoning'|reasoning item|reasoning_(content|details)|encrypted.content/i;
 /** The same, by the id of an answer or a part of one. */
 const noItem = /item (with id )?'(rs|msg|fc)_/i;
+/** Of answers that the provider wants back with their thoughts. */
+const thoughtsMissing = /reasoning_content.{0,60}(must be passed back|missing|required)|missing.{0,40}reasoning_content/i;
 const noImages = /image|vision|multimodal|multi-modal/i;
 const unreachable = /cannot connect|ECONNREFUSED|ENOTFOUND|EAI_AGAIN|fetch failed/i;
 /** Of errors that tell of an answer that ended too early. */
@@ -74,8 +76,13 @@ function refusal(status: number, words: string, said: string, asked: Asked): Mod
 
 /** `about` is a guess: without what it names, the same is asked for once more, if there is any of it. */
 function refused(sentence: string, words: string): ModelFailure {
-  const about = noThoughts.test(words) || noItem.test(words) ? 'thoughts' : noImages.test(words) ? 'images' : undefined;
-  return { ...lasting('model/failed', sentence), about };
+  return { ...lasting('model/failed', sentence), about: aboutOf(words) };
+}
+
+function aboutOf(words: string): ModelFailure['about'] {
+  if (thoughtsMissing.test(words)) return 'missing-thoughts';
+  if (noThoughts.test(words) || noItem.test(words)) return 'thoughts';
+  return noImages.test(words) ? 'images' : undefined;
 }
 
 function conversationTooLong(said: string, { model }: Asked): ModelFailure {

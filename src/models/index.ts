@@ -1,7 +1,9 @@
+import type { LanguageModel } from 'ai';
 import type { Model } from '../core/agent.ts';
 import { HermeticError } from '../core/errors.ts';
 import { remember } from '../lib/remember.ts';
 import { explain } from './explain.ts';
+import { fetchFor } from './fetch.ts';
 import { namedPrices, type PriceSettings, priceOf, pricesOf } from './prices.ts';
 import { type Provider, type ProviderName, providers } from './providers.ts';
 
@@ -57,13 +59,14 @@ export async function openModel(settings: ModelSettings, variables: Readonly<Rec
   const prices = pricesOf(settings.prices, model);
   // It would print warnings about unsupported settings to standard error.
   Object.assign(globalThis, { AI_SDK_LOG_WARNINGS: false });
+  const stallMs = (settings.stall_seconds ?? usualStallSeconds) * 1000;
   return {
     id: `${name}/${model}`,
-    language: await languageOf(name, model, baseUrl, apiKey),
+    language: await languageOf(name, model, baseUrl, apiKey, stallMs),
     contextTokens: settings.context_tokens ?? contextTokensOf(model),
     settings: provider.settings,
     cacheMark: provider.cacheMark?.(model),
-    stallMs: (settings.stall_seconds ?? usualStallSeconds) * 1000,
+    stallMs,
     cost: (usage, metadata) => reportedCost(metadata) ?? (prices && priceOf(usage, prices)),
     explain: (error) => explain(error, { title: provider.title, model, baseUrl, keyVariable, apiKey }),
   };
@@ -75,8 +78,9 @@ function contextTokensOf(model: string): number {
 }
 
 /** Each one makes a schema of what the provider answers, which takes longer than everything else here. */
-const languageOf = remember((name: ProviderName, model: string, baseUrl: string, apiKey: string | undefined) =>
-  providers[name].load({ model, baseUrl, apiKey }),
+const languageOf = remember(
+  async (name: ProviderName, model: string, baseUrl: string, apiKey: string | undefined, stallMs: number): Promise<LanguageModel> =>
+    providers[name].load({ model, baseUrl, apiKey, fetch: await fetchFor(stallMs) }),
 );
 
 function keyFor(provider: Provider, settings: ModelSettings, variables: Readonly<Record<string, string | undefined>>) {

@@ -7,6 +7,8 @@ interface Access {
   model: string;
   baseUrl: string;
   apiKey: string | undefined;
+  /** Instead of Node's own. */
+  fetch: typeof globalThis.fetch | undefined;
 }
 
 /** Whose interface is spoken, and how. Packages are loaded when they are needed. */
@@ -22,9 +24,15 @@ export interface Provider {
   load(access: Access): Promise<LanguageModel>;
 }
 
-async function compatible(name: string, { model, baseUrl, apiKey }: Access): Promise<LanguageModel> {
+async function compatible(name: string, { model, baseUrl, apiKey, fetch }: Access): Promise<LanguageModel> {
   const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible');
-  return createOpenAICompatible({ name, baseURL: baseUrl, includeUsage: true, ...(apiKey === undefined ? {} : { apiKey }) })(model);
+  return createOpenAICompatible({
+    name,
+    baseURL: baseUrl,
+    includeUsage: true,
+    ...(apiKey === undefined ? {} : { apiKey }),
+    ...(fetch && { fetch }),
+  })(model);
 }
 
 export const providers: Readonly<Record<ProviderName, Provider>> = {
@@ -44,9 +52,9 @@ export const providers: Readonly<Record<ProviderName, Provider>> = {
     needsKey: true,
     settings: {},
     cacheMark: () => ({ anthropic: { cacheControl: { type: 'ephemeral' } } }),
-    async load({ model, baseUrl, apiKey = '' }) {
+    async load({ model, baseUrl, apiKey = '', fetch }) {
       const { createAnthropic } = await import('@ai-sdk/anthropic');
-      return createAnthropic({ baseURL: baseUrl, apiKey })(model);
+      return createAnthropic({ baseURL: baseUrl, apiKey, ...(fetch && { fetch }) })(model);
     },
   },
   openai: {
@@ -56,9 +64,9 @@ export const providers: Readonly<Record<ProviderName, Provider>> = {
     needsKey: true,
     // Responses stored there are deleted after weeks, and a transcript that refers to one would be refused from then on.
     settings: { openai: { store: false } },
-    async load({ model, baseUrl, apiKey = '' }) {
+    async load({ model, baseUrl, apiKey = '', fetch }) {
       const { createOpenAI } = await import('@ai-sdk/openai');
-      return createOpenAI({ baseURL: baseUrl, apiKey })(model);
+      return createOpenAI({ baseURL: baseUrl, apiKey, ...(fetch && { fetch }) })(model);
     },
   },
   google: {
@@ -67,9 +75,9 @@ export const providers: Readonly<Record<ProviderName, Provider>> = {
     keyVariables: ['GEMINI_API_KEY', 'GOOGLE_GENERATIVE_AI_API_KEY'],
     needsKey: true,
     settings: {},
-    async load({ model, baseUrl, apiKey = '' }) {
+    async load({ model, baseUrl, apiKey = '', fetch }) {
       const { createGoogle } = await import('@ai-sdk/google');
-      return createGoogle({ baseURL: baseUrl, apiKey })(model);
+      return createGoogle({ baseURL: baseUrl, apiKey, ...(fetch && { fetch }) })(model);
     },
   },
   openrouter: {
@@ -80,9 +88,9 @@ export const providers: Readonly<Record<ProviderName, Provider>> = {
     settings: { openrouter: { usage: { include: true } } },
     // Others that it passes requests on to keep their input unasked.
     cacheMark: (model) => (model.startsWith('anthropic/') ? { openrouter: { cacheControl: { type: 'ephemeral' } } } : undefined),
-    async load({ model, baseUrl, apiKey = '' }) {
+    async load({ model, baseUrl, apiKey = '', fetch }) {
       const { createOpenRouter } = await import('@openrouter/ai-sdk-provider');
-      return createOpenRouter({ baseURL: baseUrl, apiKey, compatibility: 'strict' })(model);
+      return createOpenRouter({ baseURL: baseUrl, apiKey, compatibility: 'strict', ...(fetch && { fetch }) })(model);
     },
   },
   ollama: {

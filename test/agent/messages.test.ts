@@ -1,6 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { answerMessage, interruptedText, readTranscript, settled } from '../../src/agent/messages.ts';
+import { inputText } from '../../src/agent/prompt.ts';
+import { shortenedInside } from '../../src/agent/size.ts';
 import { calls, inTurn, says } from '../fakes/model-server.ts';
 import { startRig } from './turn-rig.ts';
 
@@ -14,6 +16,15 @@ const result = (toolCallId: string, value: string) => ({
 const interrupted = (toolCallId: string) => ({
   ...result(toolCallId, interruptedText),
   output: { type: 'error-text', value: interruptedText },
+});
+
+it.each([
+  { text: 'words '.repeat(2000), from: 'Ada', day: 'Monday, 2026-03-02 (UTC)' },
+  { text: 'words '.repeat(2000), from: 'Ada', day: undefined },
+])('a text that is cut keeps the marks around it, also after a line that tells the day', (input) => {
+  const cut = shortenedInside(inputText(input), 80);
+  expect(cut).toMatch(/^(Today is [^\n]*\n)?<message-([0-9a-f]{8}) from="Ada">\nwords[\s\S]*\n<\/message-\2>$/);
+  expect(cut.length).toBeLessThan(300);
 });
 
 describe('an answer', () => {

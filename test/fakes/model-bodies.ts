@@ -16,6 +16,7 @@ interface BodyMessage extends Part {
   readonly role: 'system' | 'user' | 'assistant' | 'tool';
   readonly tool_calls?: readonly { readonly id: string; readonly function: { readonly name: string } }[];
   readonly tool_call_id?: string;
+  readonly reasoning_content?: string;
 }
 
 export interface Part {

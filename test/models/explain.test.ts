@@ -50,6 +50,13 @@ describe('refusals of a provider', () => {
   });
 
   it.each([
+    [400, 'The `reasoning_content` in the thinking mode must be passed back to the API.'],
+    [400, 'thinking is enabled but reasoning_content is missing in assistant tool call message at index 2'],
+  ])('recognises that thoughts are missing: %i %s', (statusCode, message) => {
+    expect(failure({ statusCode, message })).toMatchObject({ about: 'missing-thoughts', isTransient: false });
+  });
+
+  it.each([
     [400, 'This model has a maximum context length of 8192 tokens. {"input": "a reasoning item"}', 'too-long'],
     [404, 'Unknown model; expected one of: x-thinking', undefined],
     [400, 'expected boolean for enable_thinking', undefined],

@@ -219,6 +219,43 @@ describe('conversations across providers', () => {
     expect(rig.server.requests).toHaveLength(1);
   });
 
+  /** As DeepSeek and Kimi do while they think: answers with calls must come back with their thoughts. */
+  const wantsThoughts = ({ body, last }: ModelRequest) => {
+    const lacking = body.messages?.some(({ tool_calls, reasoning_content }) => tool_calls && !reasoning_content);
+    if (lacking) return refuses(400, 'The `reasoning_content` in the thinking mode must be passed back to the API.');
+    if (last.role === 'tool') return { pieces: [{ think: 'So.' }, { text: 'Done.' }] };
+    return { pieces: [{ think: 'Hm.' }, { call: 'echo', input: { text: 'x'.repeat(2000) } }] };
+  };
+
+  it('a model that wants thoughts in every answer gets some in place of those of another model, after one refusal', async () => {
+    await using rig = await startRig(wantsThoughts, { model: 'flash' });
+    expect(await rig.run('go')).toEqual({ kind: 'answered', text: 'Done.' });
+    const other = await openModel({ provider: 'openai-compatible', base_url: rig.server.url, model: 'pro' }, {});
+    rig.server.forget();
+    for (const text of ['and now?', 'and again?'])
+      expect(await rig.run(text, { model: other })).toEqual({ kind: 'answered', text: 'Done.' });
+    expect(rig.server.requests).toHaveLength(5);
+  });
+
+  it('a model that wants thoughts in every answer goes on after old ones were cut away', async () => {
+    await using rig = await startRig(wantsThoughts, { context_tokens: 12_000 });
+    for (let turn = 0; turn < 8; turn++) expect(await rig.run(`Question ${turn}.`)).toEqual({ kind: 'answered', text: 'Done.' });
+    // Once when the first were cut, and then never again.
+    expect(rig.server.requests.filter((request) => 'status' in wantsThoughts(request))).toHaveLength(1);
+  });
+
+  it('a provider that refuses thoughts and their absence in turn is not asked without end', async () => {
+    await using rig = await startRig(wantsThoughts, { model: 'flash' });
+    await rig.run('go');
+    rig.server.script = ({ body }) =>
+      JSON.stringify(body.messages).includes('reasoning_content')
+        ? refuses(400, 'reasoning_content is not supported')
+        : refuses(400, 'reasoning_content is missing in assistant tool call message at index 1');
+    rig.server.forget();
+    expect(await rig.run('and now?')).toMatchObject({ kind: 'failed', code: 'model/failed' });
+    expect(rig.server.requests).toHaveLength(3);
+  });
+
   it('a refusal because of thoughts is final when none were sent', async () => {
     await using rig = await startRig(() => refuses(400, 'Invalid `signature` in `thinking` block'), {
       provider: 'anthropic',
