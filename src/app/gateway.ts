@@ -24,6 +24,7 @@ import { IdleMemory } from '../lib/idle-memory.ts';
 import { listenForOwner } from '../lib/owner-socket.ts';
 import { openModel, settingsFor } from '../models/index.ts';
 import type { App } from './app.ts';
+import { BackendWatch, lookAgainMs } from './backend-watch.ts';
 import { owner, platformChannels, platformRules } from './channels.ts';
 import { ChatTools } from './chat-tools.ts';
 import { forgetOld } from './retention.ts';
@@ -64,6 +65,7 @@ export class GatewayProgram {
   readonly #terminals: TerminalHost | undefined;
   readonly #peers: SessionPeers;
   readonly #started = new AsyncDisposableStack();
+  #isRecovered = false;
   #web: WebServer | undefined;
 
   static async create(options: ProgramOptions): Promise<GatewayProgram> {
@@ -120,8 +122,10 @@ export class GatewayProgram {
       },
       model,
       setAside: (found) => setAside(aside, found),
-      status: async () => statusLines(await gatewayStatus(this)),
-      alerts: () => this.config.alerts,
+      status: async () => {
+        const status = await gatewayStatus(this);
+        return { alerts: [...this.config.alerts, ...(status.obstacle ? [status.obstacle] : [])], lines: statusLines(status) };
+      },
       log,
     });
   }
@@ -149,6 +153,8 @@ export class GatewayProgram {
     this.#started.defer(() => this.gateway.stop());
     await this.gateway.start();
     await this.#takeTerminals();
+    this.#isRecovered = true;
+    this.#watchBackend();
     // Beside the first messages: much that is old takes long to remove.
     this.#forgetOld();
     return this.#web?.newLink();
@@ -173,6 +179,11 @@ export class GatewayProgram {
     return provider && model ? `${provider}/${model}` : undefined;
   }
 
+  /** Whether everything has started, and what was left by an earlier program was taken up. */
+  get isRecovered(): boolean {
+    return this.#isRecovered;
+  }
+
   get url(): string | undefined {
     return this.#web?.url;
   }
@@ -188,6 +199,15 @@ export class GatewayProgram {
     this.#every(dayMs, () => {
       removing = removing.then(remove);
     });
+  }
+
+  #watchBackend(): void {
+    const watch = new BackendWatch(this.app, this.#log);
+    let looking = Promise.resolve();
+    this.#every(lookAgainMs, () => {
+      looking = looking.then(() => watch.look());
+    });
+    this.#started.defer(() => looking);
   }
 
   #every(ms: number, task: () => void): void {

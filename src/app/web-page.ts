@@ -9,6 +9,7 @@ import { owner } from './channels.ts';
 import type { GatewayProgram } from './gateway.ts';
 import type { SessionPeers } from './session-peers.ts';
 import { gatewayStatus, statusView } from './status/gateway-status.ts';
+import { liveness, readiness } from './status/health.ts';
 import { gatewayMetrics } from './status/metrics.ts';
 import { secretsObstacle, webSecrets } from './web-secrets.ts';
 
@@ -47,6 +48,8 @@ export async function servePage(
       status: async () => statusView(await gatewayStatus(program)),
       stop: async (chat) => void (await gateway.stopTurn(idOf(chat))),
       metrics: () => gatewayMetrics(program),
+      liveness: () => liveness(program),
+      readiness: () => readiness(program),
     },
   });
 }

@@ -40,10 +40,8 @@ export interface GatewayDeps {
   model(choice: string | undefined): Promise<Model>;
   /** Takes a message that failed too often out of the queue. */
   setAside(found: Omit<SetAside, 'at'>): Promise<void>;
-  /** The status of the gateway, for `/status`: one line each. */
-  status(): Promise<string[]>;
-  /** Lines that come first in a status, as they were when `status` last resolved. */
-  alerts?(): readonly string[];
+  /** The status of the gateway, for `/status`: one line each. `alerts` come before everything else. */
+  status(): Promise<{ alerts: readonly string[]; lines: readonly string[] }>;
   log(line: string): void;
 }
 

@@ -6,7 +6,7 @@ import { secureHeaders } from 'hono/secure-headers';
 import type { Rate } from '../lib/rate.ts';
 import type { Gatekeeper } from './auth.ts';
 import { clientNetwork } from './client-network.ts';
-import type { Site } from './site.ts';
+import { isLoopback, type Site } from './site.ts';
 
 export type Web = { Bindings: HttpBindings };
 
@@ -95,6 +95,29 @@ export function guardOwn({ site, keeper, failures, trustForwarded, refusalOf }: 
     if (why !== undefined) return refusal(context, 403, why);
     return await next();
   };
+}
+
+/**
+ * For programs that watch over this one: those of this machine, and others with the token. Security: a server in front of us hands on what anybody
+ * asks, and a page may have a name that leads here.
+ */
+export function guardProbe(parts: GuardParts): MiddlewareHandler<Web> {
+  const own = guardOwn(parts);
+  return async (context, next) => {
+    if (!isFromHere(context)) return await own(context, next);
+    const why = await parts.refusalOf(context.env.incoming.socket);
+    return why === undefined ? await next() : refusal(context, 403, why);
+  };
+}
+
+const forwardingHeaders = ['forwarded', 'via', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip'];
+
+function isFromHere(context: Context<Web>): boolean {
+  const address = (context.env.incoming.socket.remoteAddress ?? '').replace(/^::ffff:/, '');
+  const [, ipv6, name] = /^(?:\[([^\]]*)\]|([^:]*))(?::\d+)?$/.exec(context.req.header('host') ?? '') ?? [];
+  return (
+    isLoopback(address) && isLoopback(ipv6 ?? name ?? '') && forwardingHeaders.every((header) => context.req.header(header) === undefined)
+  );
 }
 
 function credentialsOf(context: Context<Web>, keeper: Gatekeeper): { isOwner: boolean; isAttempt: boolean; isBearer: boolean } {

@@ -16,6 +16,8 @@ export interface StatusView {
   summary: StatusLine;
   /** One sentence about where commands run. */
   where: string;
+  /** Why nothing can be run, and what to do; undefined when something can. */
+  obstacle?: string | undefined;
   sections: readonly { title: string; lines: readonly StatusLine[] }[];
 }
 
@@ -56,6 +58,15 @@ export interface WebSecrets {
   remove(name: string): Promise<string>;
 }
 
+/** Whether something works, for programs that watch over this one. */
+export interface HealthView {
+  ok: boolean;
+  /** Why not. */
+  reasons: readonly string[];
+  /** Chat platforms that are not connected, which alone is no reason while another one is. */
+  down: readonly string[];
+}
+
 /** The gateway as the page and the interface see it. All rules are in there. */
 export interface HttpParts {
   chats: WebChats;
@@ -65,6 +76,8 @@ export interface HttpParts {
   stop(chat: string): Promise<void>;
   /** In the text format of Prometheus. */
   metrics(): Promise<string>;
+  liveness(): Promise<HealthView>;
+  readiness(): Promise<HealthView>;
 }
 
 export interface HttpLimits {

@@ -21,6 +21,7 @@ import {
   type GuardParts,
   guardAll,
   guardOwn,
+  guardProbe,
   isFromOwnPage,
   loginPath,
   refusal,
@@ -149,7 +150,14 @@ function appOf({ options, limits, guard, followers, newLink }: AppParts): Hono<W
   const app = new Hono<Web>();
   app.onError((error, context) => failure(error, context, options.log));
   app.use(securityHeaders);
-  app.get('/healthz', (context) => context.text('ok\n'));
+  // Not counted: a program that asks too much of this one must not get it restarted.
+  const probes = { '/livez': parts.liveness, '/healthz': parts.liveness, '/readyz': parts.readiness } as const;
+  for (const [path, ask] of Object.entries(probes)) {
+    app.get(path, guardProbe(guard), async (context) => {
+      const health = await ask();
+      return context.json(health, health.ok ? 200 : 503);
+    });
+  }
   app.use(guardAll(guard));
   app.get('/metrics', guardOwn(guard), async (context) => {
     context.header('content-type', 'text/plain; version=0.0.4; charset=utf-8');

@@ -55,6 +55,6 @@ export function refuseInTheClear({ host, behindTls }: SiteOptions): void {
   });
 }
 
-function isLoopback(host: string): boolean {
+export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || (isIPv4(host) && host.startsWith('127.'));
 }

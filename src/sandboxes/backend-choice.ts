@@ -67,8 +67,14 @@ export function fallbackNotice(skipped: readonly Skipped[], { kind }: Backend): 
 
 export function noBackendError(skipped: readonly Skipped[]): HermeticError {
   return new HermeticError('backend/unavailable', `No sandbox can be made on this machine. ${reasons(skipped)}`, {
-    hint: 'Install one: sudo apt-get install bubblewrap. Commands are never run without a sandbox unless terminal.backend is local.',
+    hint: `${remedy(skipped)}Commands are never run without a sandbox unless terminal.backend is local.`,
   });
+}
+
+/** Of those that are tried in turn, the last needs the least. */
+function remedy(skipped: readonly Skipped[]): string {
+  const last = skipped.at(-1);
+  return last?.error.hint ? `Fix for ${last.backend.kind}: ${sentence(last.error.hint)} ` : '';
 }
 
 function reasons(skipped: readonly Skipped[]): string {

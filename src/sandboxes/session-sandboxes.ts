@@ -101,8 +101,9 @@ export class SessionSandboxes {
   }
 
   /**
-   * For the start of a program: removes leftovers of one that died, never a sandbox in use or the files of a session; counts sandboxes that still
-   * run against the limit; then makes spares, without waiting for them. Rejects, and has removed nothing, when a backend cannot list its sandboxes.
+   * For the start of a program, and once more when a backend works that did not then: removes leftovers of one that died, never
+   * a sandbox in use or the files of a session; counts sandboxes that still run against the limit; then makes spares, without
+   * waiting for them. Rejects, and has removed nothing, when a backend cannot list its sandboxes.
    */
   async start(): Promise<readonly Leftover[]> {
     await sweepCanaries(this.#deps.loaded().home);
@@ -124,6 +125,7 @@ export class SessionSandboxes {
   /** Leases of a program that died where it cannot be seen from here, such as in an earlier container of this one, are over then. */
   #sweepAgain(backends: readonly Backend[], ledger: SandboxLedger): void {
     const later = (): void => void sweep({ backends, ledger }).catch(() => undefined);
+    clearTimeout(this.#sweepingAgain);
     this.#sweepingAgain = setTimeout(later, this.#deps.leaseMs ?? maxLeaseMs).unref();
   }
 

@@ -63,6 +63,7 @@ export async function openStore(path: string): Promise<Store> {
     webLog: new SqlWebLog(access),
     background: new SqlBackgroundLedger(access),
     lost: access.lost,
+    writeFailure: (maxAgeMs) => access.writeFailure(maxAgeMs),
     async shrink(signal) {
       while (!signal?.aborted && (await access.shrinkSome())) await turnOfLoop();
     },

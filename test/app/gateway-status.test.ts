@@ -34,6 +34,8 @@ const contained: GatewayStatus = {
   access: [{ channel: 'web', text: 'only you', isOpen: false }],
   model: 'some/model',
   turnsRunning: 0,
+  obstacle: undefined,
+  readiness: { ok: true, reasons: [], down: [] },
   channels: [
     { kind: 'web', state: 'up', reason: undefined },
     { kind: 'telegram', state: 'down', reason: 'no connection' },
@@ -88,7 +90,12 @@ it('the page mentions no sandbox, image or proof without isolation', () => {
 it('the page says who shares a sandbox', () => {
   expect(statusView(contained).where).toContain('this session’s own');
   expect(statusView({ ...contained, scope: 'shared' }).where).toContain('shared by all sessions');
-  expect(statusView({ ...contained, backend: undefined, isContained: false }).where).toContain('Nothing can run');
+  const obstacle = 'Nothing can be run: no sandbox backend works here (backend docker). docker: it is not running. Fix: sudo dockerd &';
+  expect(statusView({ ...contained, backend: undefined, obstacle, isContained: false })).toMatchObject({
+    summary: { value: 'Nothing can be run', tone: 'bad' },
+    where: 'Nothing can be run.',
+    obstacle,
+  });
 });
 
 it('the page shows sessions with approvals off first, then what each session does', () => {

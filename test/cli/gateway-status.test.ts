@@ -72,6 +72,20 @@ it('status says why a channel is down', async () => {
   expect((await hermetic.run(['status'])).stdout).toMatch(/telegram is down: .*token/);
 });
 
+it('status --ready exits by whether messages are answered and commands run, and names what is down', async () => {
+  const ready = () => hermetic.run(['status', '--ready']);
+  expect(await ready()).toMatchObject({ code: 1, stdout: 'not ready\nNo gateway runs for this home.\n' });
+  const first = await gateway();
+  expect(await ready()).toMatchObject({ code: 0, stdout: 'ready\n' });
+  first.kill('SIGKILL');
+  await once(first, 'close');
+  await gateway({ HERMETIC_TELEGRAM_ENABLED: 'true', TELEGRAM_BOT_TOKEN: 'not-a-token' });
+  const { code, stdout } = await ready();
+  expect([code, stdout]).toEqual([1, expect.stringMatching(/^not ready\nNo chat platform is connected\.\ntelegram is down: .*token/)]);
+  const { stdout: json } = await hermetic.run(['status', '--ready', '--json']);
+  expect(JSON.parse(json)).toEqual({ ok: false, reasons: ['No chat platform is connected.'], down: [expect.stringContaining('telegram')] });
+});
+
 it('a second gateway is refused with the place of the first', async () => {
   await gateway();
   const { url } = (await status()).gateway ?? {};

@@ -140,7 +140,7 @@ export class Rig {
       sessionTools: (id, title, sink) => new ChatTools(app, { id, title, sink, model, log: (text) => void this.log.push(text) }),
       model,
       setAside: (found) => store.setAside.add({ ...found, at: new Date() }),
-      status: async () => ['all is well'],
+      status: async () => ({ alerts: [], lines: ['all is well'] }),
       log: (line) => void this.log.push(line),
     };
     const gateway = new Gateway(deps);

@@ -73,7 +73,7 @@ describe('access by token, link and cookie', () => {
     ['GET', '/api/nothing'],
   ];
 
-  it('refuses every path without a token or cookie, but for the page and /healthz', async () => {
+  it('refuses every path without a token or cookie, but for the page', async () => {
     await start({ limits: { failuresPerMinute: 1000 } });
     for (const [method, path] of closed) {
       for (const headers of [
@@ -85,7 +85,6 @@ describe('access by token, link and cookie', () => {
         expect([method, path, (await ask(path, { ...asPage(), ...headers }, { method })).status]).toEqual([method, path, 401]);
       }
     }
-    expect((await ask('/healthz')).text).toBe('ok\n');
     expect((await ask('/')).status).toBe(200);
   });
 
@@ -241,6 +240,48 @@ describe('pages of other sites', () => {
   });
 });
 
+describe('probes', () => {
+  const paths = ['/livez', '/healthz', '/readyz'];
+  const bearer = { authorization: `Bearer ${token}` };
+  const here = () => `127.0.0.1:${gateway.server.port}`;
+
+  it('say with the status and in words whether the gateway lives and is ready', async () => {
+    await start();
+    for (const path of paths) expect([path, await ask(path, { host: here() })]).toMatchObject([path, { status: 200 }]);
+    gateway.health.ready = { ok: false, reasons: ['Nothing can be run.'], down: ['slack is down'] };
+    expect((await ask('/livez', { host: here() })).status).toBe(200);
+    const { status, text } = await ask('/readyz', { host: here() });
+    expect([status, JSON.parse(text)]).toEqual([503, gateway.health.ready]);
+    gateway.health.live = { ok: false, reasons: ['The state database takes no writes.'], down: [] };
+    for (const path of ['/livez', '/healthz']) expect((await ask(path, { host: here() })).status).toBe(503);
+  });
+
+  it.each<Record<string, string>>([
+    { host: 'chat.example' },
+    { 'x-forwarded-for': '192.0.2.1' },
+    { forwarded: 'for=192.0.2.1' },
+    { via: '1.1 proxy' },
+    { 'x-real-ip': '192.0.2.1' },
+  ])('tell others nothing without the token: %j', async (headers) => {
+    await start({ server: { host: '0.0.0.0', behindTls: true } });
+    for (const path of paths) {
+      const refused = await ask(path, { host: here(), ...headers });
+      expect([path, refused.status, refused.text]).toEqual([path, 401, expect.not.stringContaining('reasons')]);
+      expect((await ask(path, { host: here(), ...headers, ...bearer })).status).toBe(200);
+    }
+  });
+
+  it('tell a program of a sandbox nothing', async () => {
+    await start({ server: { refusalOf: async () => 'A process of a session asked.' } });
+    for (const path of paths) expect((await ask(path, { host: here() })).status).toBe(403);
+  });
+
+  it('tell a page whose name leads here nothing', async () => {
+    await start();
+    for (const path of paths) expect((await ask(path, { host: `evil.example:${gateway.server.port}` })).status).toBe(401);
+  });
+});
+
 describe('listening addresses', () => {
   it('listens on this machine only, unless behind_tls is set', async () => {
     await expect(start({ server: { host: '0.0.0.0' } })).rejects.toMatchObject({
@@ -248,7 +289,7 @@ describe('listening addresses', () => {
       hint: expect.stringContaining('behind_tls'),
     });
     await start({ server: { host: '0.0.0.0', behindTls: true } });
-    expect((await fetch(`http://127.0.0.1:${gateway.server.port}/healthz`)).status).toBe(200);
+    expect((await fetch(`http://127.0.0.1:${gateway.server.port}/`)).status).toBe(200);
   });
 
   it('trusts only encrypted pages of its own host name behind TLS', async () => {

@@ -7,7 +7,7 @@ import { WebChannel } from '../../src/channels/web/index.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import type { Incoming } from '../../src/core/channel.ts';
 import type { Store } from '../../src/core/store.ts';
-import type { HttpLimits, StatusView } from '../../src/http/parts.ts';
+import type { HealthView, HttpLimits, StatusView } from '../../src/http/parts.ts';
 import { serveWeb, type WebServer, type WebServerOptions } from '../../src/http/server.ts';
 import { openStore } from '../../src/stores/index.ts';
 
@@ -58,6 +58,8 @@ const status: StatusView = {
   ],
 };
 
+const well: HealthView = { ok: true, reasons: [], down: [] };
+
 /** The web channel and the server as a gateway has them, with a handler in place of everything else. */
 export class TestGateway {
   readonly home: string;
@@ -66,6 +68,8 @@ export class TestGateway {
   readonly accepted: Incoming[] = [];
   readonly stopped: string[] = [];
   readonly sentences: string[] = [];
+  /** As a test says. */
+  health: Record<'live' | 'ready', HealthView> = { live: well, ready: well };
   #server: WebServer | undefined;
 
   private constructor(home: string, store: Store) {
@@ -97,6 +101,8 @@ export class TestGateway {
         status: async () => status,
         stop: async (chat) => void gateway.stopped.push(chat),
         metrics: async () => 'hermetic_up 1\n',
+        liveness: async () => gateway.health.live,
+        readiness: async () => gateway.health.ready,
       },
       log: (sentence) => void gateway.sentences.push(sentence),
       ...(limits ? { limits } : {}),

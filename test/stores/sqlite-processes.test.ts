@@ -109,15 +109,25 @@ describe('the SQLite store', () => {
         let written = 0;
         say(await failure(async () => { for (;; written++) await store.proofs.record({ backend: 'b', specHash: String(written), provenAt: at, held: true, lines: 'x'.repeat(2000) }); }));
         say([(await store.sandboxes.list()).length, (await store.proofs.list()).length === written]);
+        say([(await store.writeFailure(60_000))?.code, (await store.writeFailure(0))?.code]);
         rmSync(filler);
         await store.sandboxes.begin(entry('after'));
+        say((await store.writeFailure(60_000)) === undefined);
         await store.close();
         const again = await openStore(path);
         say([(await again.sandboxes.list()).map(({ name }) => name), (await again.proofs.list()).length === written]);
         await again.close();`;
       const failure = { code: 'store/failed', message: 'DB cannot be written: no space is left.' };
       const mounts = 'mount -t tmpfs -o size=1m,mode=700 none "$(dirname "$1")"';
-      expect(await finish(start(path, body, { mounts }))).toEqual([failure, ['filler'], failure, [1, true], [['after', 'before'], true]]);
+      expect(await finish(start(path, body, { mounts }))).toEqual([
+        failure,
+        ['filler'],
+        failure,
+        [1, true],
+        ['store/failed', 'store/failed'],
+        true,
+        [['after', 'before'], true],
+      ]);
     });
 
     it('refuses to open the store on a read-only file system', async () => {

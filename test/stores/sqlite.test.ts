@@ -77,6 +77,18 @@ describe('the SQLite store', () => {
   });
 
   describe('settings', () => {
+    it('tells whether it takes writes by the last one, without a write of its own', async () => {
+      store = await openStore(path);
+      await store.sandboxes.begin(beginning('a'));
+      const other = connect(path, { readOnly: true });
+      const version = pragma(other, 'data_version');
+      for (let ask = 0; ask < 20; ask++) expect(await store.writeFailure(60_000)).toBeUndefined();
+      expect(pragma(other, 'data_version')).toBe(version);
+      expect(await store.writeFailure(-1)).toBeUndefined();
+      expect(pragma(other, 'data_version')).not.toBe(version);
+      other.close();
+    });
+
     it('uses a write-ahead log with full synchronisation', async () => {
       await (await open()).close();
       const database = connect(path);

@@ -54,6 +54,23 @@ describeInChromium('the web page', (rig) => {
     expect(other.url()).toBe(rig.url);
   });
 
+  it('says before everything else why nothing can be run, as long as that is so', async () => {
+    const page = await rig.signedIn();
+    let obstacle: string | undefined = 'Nothing can be run: no sandbox backend works here. Fix: sudo dockerd &';
+    await page.route('**/api/status', async (route) => {
+      const response = await route.fetch();
+      await route.fulfill({ response, json: { ...((await response.json()) as object), obstacle } });
+    });
+    await page.reload();
+    await page.getByRole('alert').filter({ hasText: obstacle }).waitFor();
+    const [bar, view] = await Promise.all([page.getByRole('alert').boundingBox(), page.locator('.view').boundingBox()]);
+    expect((bar?.y ?? 0) + (bar?.height ?? 0)).toBeLessThanOrEqual(view?.y ?? 0);
+    obstacle = undefined;
+    await page.reload();
+    await page.getByText('this session’s own sandbox').waitFor();
+    expect(await page.getByRole('alert').count()).toBe(0);
+  });
+
   it('says where the token is, and where commands run', async () => {
     const page = await rig.page();
     await page.goto(rig.url);

@@ -112,6 +112,11 @@ export function App({ signedOut }: { signedOut: () => void }): JSX.Element {
             </button>
           </div>
         )}
+        {status?.obstacle && (
+          <div class="obstacle" role="alert">
+            {status.obstacle}
+          </div>
+        )}
         <ChatView
           chat={chat}
           state={state}

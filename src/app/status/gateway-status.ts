@@ -1,12 +1,14 @@
 import type { Channel, Linking } from '../../core/channel.ts';
-import type { StatusLine, StatusView } from '../../http/parts.ts';
+import type { HealthView, StatusLine, StatusView } from '../../http/parts.ts';
 import type { GatewayProgram } from '../gateway.ts';
+import { readiness } from './health.ts';
 import { networkText } from './network-status.ts';
 import {
   describeSandboxStatus,
   type SandboxStatus,
   type SandboxStatusFacts,
   type SandboxStatusText,
+  sandboxObstacle,
   sandboxStatusFacts,
   sandboxStatusLines,
 } from './sandbox-status.ts';
@@ -52,11 +54,16 @@ export interface GatewayStatus {
   access: Talkers[];
   model: string | undefined;
   turnsRunning: number;
+  /** Why nothing can be run, and what to do. */
+  obstacle: string | undefined;
+  /** Whether messages are answered and commands run. */
+  readiness: HealthView;
   channels: ChannelStatus[];
   url: string | undefined;
 }
 
-export async function gatewayStatus({ app, config, gateway, channels, isPublic, url, modelName }: GatewayProgram): Promise<GatewayStatus> {
+export async function gatewayStatus(program: GatewayProgram): Promise<GatewayStatus> {
+  const { app, config, gateway, channels, isPublic, url, modelName } = program;
   await config.fresh();
   const { status, warning } = await app.sandboxStatus.latest();
   const { approvals, gateway: settings } = app.loaded.config;
@@ -81,6 +88,8 @@ export async function gatewayStatus({ app, config, gateway, channels, isPublic, 
     access: await whoMayTalk(app.loaded.config, channels.values(), (await app.store()).pairing),
     model: modelName,
     turnsRunning: gateway.busy,
+    obstacle: sandboxObstacle(status),
+    readiness: await readiness(program),
     channels: [...channels.values()].map(channelStatus),
     url,
   };
@@ -118,7 +127,7 @@ const sharing: Readonly<Record<GatewayStatus['scope'], string>> = {
 
 /** For the page. */
 export function statusView(status: GatewayStatus, now = new Date()): StatusView {
-  const { backend, isContained, scope, configuration, approvals, model, turnsRunning, channels, sessions, access } = status;
+  const { backend, isContained, obstacle, scope, configuration, approvals, model, turnsRunning, channels, sessions, access } = status;
   const configurationLines = [
     ...(configuration.problem ? [{ label: 'Problem', value: configuration.problem, tone: 'bad' as const }] : []),
     ...configuration.restart.map((value) => ({ label: 'Restart', value, tone: 'warning' as const })),
@@ -128,10 +137,11 @@ export function statusView(status: GatewayStatus, now = new Date()): StatusView 
   return {
     summary: {
       label: 'Sandbox',
-      value: backend ? (isContained ? backend : `${backend}: NOT CONTAINED`) : 'none works',
+      value: backend ? (isContained ? backend : `${backend}: NOT CONTAINED`) : 'Nothing can be run',
       tone: isContained ? 'good' : 'bad',
     },
-    where: backend === undefined ? 'Nothing can run: no sandbox backend works here.' : where,
+    where: obstacle === undefined ? where : 'Nothing can be run.',
+    obstacle,
     sections: [
       ...section('Configuration', configurationLines),
       ...section(

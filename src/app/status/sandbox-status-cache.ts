@@ -1,3 +1,4 @@
+import { HermeticError } from '../../core/errors.ts';
 import type { Backend } from '../../core/sandbox.ts';
 import { errorText } from '../../lib/error-text.ts';
 import { latestProof } from '../../sandboxes/prove-backend.ts';
@@ -47,6 +48,16 @@ export class SandboxStatusCache {
     const isOld = Date.now() - this.#knownAt > (known.status.backend ? freshMs : retryMs);
     if (isOld) this.#refresh();
     return known;
+  }
+
+  /** Without a check. undefined before the first one has ended. */
+  get lastKnown(): KnownStatus | undefined {
+    return this.#known;
+  }
+
+  /** The result of a check that begins now, or is under way. Rejects when that fails. */
+  async checkNow(): Promise<KnownStatus> {
+    return await this.#check();
   }
 
   settingsChanged(): void {
@@ -109,7 +120,8 @@ export class SandboxStatusCache {
       // At the start that is a reason not to start. Later it is why nothing can be run.
       if (!this.#known) throw error;
       const { backend: configured } = this.#app.settings(audience);
-      const unusable = [{ backend: configured, reason: errorText(error) }];
+      const fix = (error instanceof HermeticError && error.hint) || '';
+      const unusable = [{ backend: configured, reason: errorText(error), fix }];
       const nothing = { backend: undefined, image: undefined, enforcement: undefined, proof: undefined };
       return { status: { ...this.#known.status, configured, unusable, ...nothing }, warning: undefined };
     }

@@ -21,7 +21,7 @@ export interface SandboxStatus extends NetworkStatus {
   limits: Limits;
   /** Whether the backend holds each of them, and how. */
   enforcement: Enforcement | undefined;
-  unusable: { backend: string; reason: string }[];
+  unusable: { backend: string; reason: string; fix: string }[];
   /** The latest proof of a sandbox with these settings. */
   proof: ProofEntry | undefined;
 }
@@ -44,7 +44,7 @@ export async function usableBackend(
     const check = await checkBackend(backend, settings.imageFor(backend.kind));
     const obstacle = check.usable ? (mustRestrict ? await backend.canRestrict() : true) : check.reason;
     if (check.usable && obstacle === true) return { backend, enforcement: check.limits, unusable };
-    unusable.push({ backend: backend.kind, reason: String(obstacle) });
+    unusable.push({ backend: backend.kind, reason: String(obstacle), fix: check.usable ? '' : check.fix });
   }
   return { backend: undefined, enforcement: undefined, unusable };
 }
@@ -143,11 +143,26 @@ export function describeSandboxStatus(app: App, status: SandboxStatus): SandboxS
   const closed = `closed after ${durationText(idleSeconds * 1000)} idle`;
   const tried = proof && `${proof.held ? 'held' : 'BROKE'} when it was tried at ${proof.provenAt.toISOString()}`;
   return {
-    skipped: unusable.map(({ backend: kind, reason }) => `not ${kind}: ${reason}`),
+    // Where one works the others need no remedy.
+    skipped: unusable.map(({ backend: kind, reason, fix }) => `not ${kind}: ${backend ? reason : withFix(reason, fix)}`),
     limits: (['cpus', 'memoryMb', 'diskMb', 'pids'] as const).map(limit).join(', '),
     sandboxes: audience === 'messaging' ? `${sharing}, ${closed}; ${spares}` : closed,
     proof: !backend || backend.traits.isolation === 'none' ? undefined : (tried ?? 'not tried yet'),
   };
+}
+
+function withFix(reason: string, fix: string): string {
+  return fix === '' ? reason : `${sentence(reason)} Fix: ${fix}`;
+}
+
+/** Why nothing can be run, and what to do, in few words; undefined when something can. */
+export function sandboxObstacle({ backend, configured, unusable }: SandboxStatus): string | undefined {
+  if (backend) return undefined;
+  // Of those that are tried in turn, the last needs the least.
+  const last = unusable.at(-1);
+  const why = last ? ` ${last.backend}: ${withFix(last.reason, last.fix)}` : '';
+  const more = unusable.length > 1 ? ' (hermetic doctor names other ways)' : '';
+  return `Nothing can be run: no sandbox backend works here (backend ${configured}).${why}${more}`;
 }
 
 const isolationNames: Readonly<Record<Exclude<Isolation, 'none'>, string>> = {

@@ -135,10 +135,10 @@ class Talk {
   /** Security: without anything to contain commands, nothing starts. */
   async #greet(): Promise<void> {
     const { gatewayStatus } = await import('../../app/status/gateway-status.ts');
-    const { backend, warning, model } = await gatewayStatus(this.program);
+    const { backend, obstacle, warning, model } = await gatewayStatus(this.program);
     if (backend === undefined) {
-      throw new HermeticError('backend/unavailable', 'No sandbox backend works on this machine, so nothing was started.', {
-        hint: 'hermetic doctor says what to install. The quickest fix: sudo apt-get install bubblewrap.',
+      throw new HermeticError('backend/unavailable', `Nothing was started. ${obstacle}`, {
+        hint: 'hermetic doctor says what to install.',
       });
     }
     if (warning) this.#channel.note(warning);

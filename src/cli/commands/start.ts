@@ -1,5 +1,4 @@
 import type { Command } from 'commander';
-import type { GatewayProgram } from '../../app/gateway.ts';
 import { gatewaySocket } from '../../app/gateway-process.ts';
 import { type GatewayStatus, gatewayStatus } from '../../app/status/gateway-status.ts';
 import { yoloTexts } from '../../app/status/session-status.ts';
@@ -16,16 +15,24 @@ const explanation = `
 Runs in the foreground until Ctrl-C: connects to the enabled platforms, serves the web page, and answers. Messages that arrive while it is down
 are answered at the next start; interrupted turns are resumed, or reported as interrupted.
 
+Where no sandbox backend works, it starts all the same and runs nothing: every command is refused with the reason, and it looks for a backend again
+every 30 s.
+
 The link it prints works once, for one browser. Without a model, /run COMMAND and /python CODE work; \`hermetic setup\` adds one.`;
 
 export function startCommand(io: CliIo): Command {
   return commandOn(io, 'start')
     .description('run the gateway: an agent in your chats and on a web page')
     .addHelpText('after', explanation)
-    .action(async () => await start(io));
+    .option('--require-sandbox', 'exit with code 3 where no sandbox backend works')
+    .action(async (options: StartOptions) => await start(io, options));
 }
 
-async function start(io: CliIo): Promise<void> {
+interface StartOptions {
+  requireSandbox?: boolean;
+}
+
+async function start(io: CliIo, { requireSandbox = false }: StartOptions): Promise<void> {
   const { GatewayProgram: Program } = await import('../../app/gateway.ts');
   const app = appOf(io);
   const say = (line: string): void => void io.stderr.write(`hermetic: ${line}\n`);
@@ -37,7 +44,8 @@ async function start(io: CliIo): Promise<void> {
     endWithStore(io, await app.store());
     const program = await Program.create({ app, isPublic: true, log: say, reload: () => appOf(io).loaded });
     try {
-      const found = await containedStatus(program, say);
+      const found = await gatewayStatus(program);
+      if (requireSandbox) refuseWithout(found, say);
       // A taken port must be reported before the status, which says that the gateway runs.
       await program.servePage();
       introduce(found, say);
@@ -59,18 +67,18 @@ async function start(io: CliIo): Promise<void> {
   }
 }
 
-/** Security: without anything to contain commands, nothing starts. */
-async function containedStatus(program: GatewayProgram, say: (line: string) => void): Promise<GatewayStatus> {
-  const status = await gatewayStatus(program);
-  if (status.backend !== undefined) return status;
-  for (const line of status.sandboxLines) say(line);
-  throw new HermeticError('backend/unavailable', 'No sandbox backend works on this machine, so nothing was started.', {
-    hint: 'hermetic doctor says what to install. The quickest fix: sudo apt-get install bubblewrap.',
+function refuseWithout({ backend, obstacle, sandboxLines }: GatewayStatus, say: (line: string) => void): void {
+  if (backend !== undefined) return;
+  for (const line of sandboxLines) say(line);
+  throw new HermeticError('backend/unavailable', `Nothing was started. ${obstacle}`, {
+    hint: 'hermetic doctor says what to install. Without --require-sandbox, the gateway starts and runs no commands.',
   });
 }
 
 function introduce(status: GatewayStatus, say: (line: string) => void): void {
   for (const line of status.sandboxLines) say(line);
+  if (status.obstacle)
+    say('\nWARNING: Nothing can be run. Every command is refused until a sandbox backend works; one is looked for every 30 s.\n');
   if (status.warning) say(`\n${status.warning}\n`);
   tellOf(status, say);
 }

@@ -9,7 +9,7 @@ import { checkConfig } from '../../config/load.ts';
 import { durationText } from '../../lib/duration.ts';
 import { printable } from '../../lib/printable.ts';
 import { type CliIo, commandOn } from '../io.ts';
-import { type MessagingFacts, type RunningGateway, runningGateway } from '../running-gateway.ts';
+import { askGateway, type MessagingFacts, type RunningGateway, runningGateway } from '../running-gateway.ts';
 import { appOf } from '../session-options.ts';
 import { table } from '../table.ts';
 
@@ -17,7 +17,9 @@ export function statusCommand(io: CliIo): Command {
   return commandOn(io, 'status')
     .description('show the running gateway, the backends and limits in force, and the sandboxes')
     .option('--json', 'print an object')
-    .action(async ({ json }: { json?: boolean }) => {
+    .option('--ready', 'say only whether the running gateway answers messages and runs commands, and exit with code 1 when it does not')
+    .action(async ({ json, ready }: { json?: boolean; ready?: boolean }) => {
+      if (ready) return await showReadiness(io, json);
       const problems = checkConfig({ environment: io.environment });
       if (problems.length > 0) return await withoutConfiguration(io, problems, json);
       const app = appOf(io);
@@ -42,6 +44,16 @@ export function statusCommand(io: CliIo): Command {
       if (json) io.stdout.write(`${JSON.stringify(status, undefined, 2)}\n`);
       else io.stdout.write(`${prose(status)}${warning === null ? '' : `\n${warning}\n`}`);
     });
+}
+
+/** From the running gateway alone, so that it takes little each time. */
+async function showReadiness(io: CliIo, json = false): Promise<void> {
+  const said = await askGateway(findHome({ environment: io.environment }).directory);
+  const starting = said ? 'The gateway is starting.' : 'No gateway runs for this home.';
+  const { ok, reasons, down } = said?.readiness ?? { ok: false, reasons: [starting], down: [] };
+  const lines = [ok ? 'ready' : 'not ready', ...reasons, ...down].map((line) => `${printable(line)}\n`);
+  io.stdout.write(json ? `${JSON.stringify({ ok, reasons, down }, undefined, 2)}\n` : lines.join(''));
+  if (!ok) io.setExitCode(1);
 }
 
 /** The status of the running gateway, with the configuration it keeps. Throws the problems when none runs. */

@@ -96,7 +96,7 @@ export class Controls implements SessionControls {
 
   async status(): Promise<string> {
     const { tools, deps, running, id } = this.#session;
-    const [all, waiting, questions, yolo, usage] = await Promise.all([
+    const [{ alerts, lines }, waiting, questions, yolo, usage] = await Promise.all([
       deps.status(),
       deps.store.inbox.list('waiting', id.parts),
       deps.approvals.open(id.parts),
@@ -105,8 +105,7 @@ export class Controls implements SessionControls {
     ]);
     const others = waiting.filter(({ seq }) => seq !== this.#accepted.entry.seq);
     const own = sessionLines({ ...tools.status(), yolo, turnSince: running?.since, pending: questions.length }, new Date());
-    const alerts = deps.alerts?.() ?? [];
-    return [...alerts, ...own, `Messages waiting: ${others.length}`, `Usage: ${usage}`, ...all].map((line) => `- ${line}`).join('\n');
+    return [...alerts, ...own, `Messages waiting: ${others.length}`, `Usage: ${usage}`, ...lines].map((line) => `- ${line}`).join('\n');
   }
 
   async usage(): Promise<string> {

@@ -5,8 +5,9 @@ import type { Sync } from '../../core/conversation.ts';
 import type { HermeticError } from '../../core/errors.ts';
 import { ShortTurns } from '../../lib/short-turns.ts';
 import type { Access, PreparedAccess } from '../access.ts';
+import { LastWrite } from '../last-write.ts';
 import type { Tables } from '../schema.ts';
-import type { Statements } from '../statement.ts';
+import { Statement, type Statements } from '../statement.ts';
 import { pragma } from './connection.ts';
 import { failed, patiently } from './failures.ts';
 import { type PreparedStatements, preparedOf } from './prepared.ts';
@@ -21,6 +22,14 @@ const lookEveryMs = 100;
 const maxFreedPages = 128;
 /** SQLite answers at once, so what is done next would never wait: a thousand messages would be handled before anything else has its turn. */
 const maxTurnMs = 10;
+/** A write for its own sake, which adds nothing to the database. */
+const trial = new Statement<{ at: number }>((db, { at }) =>
+  db
+    .insertInto('counters')
+    .values({ name: 'write trial', value: at })
+    .onConflict((conflict) => conflict.column('name').doUpdateSet({ value: at }))
+    .compile(),
+);
 /** As SQLite counts the ways to shrink. */
 const incremental = 2;
 
@@ -38,6 +47,7 @@ export class SqliteAccess implements Access {
   #later: NodeJS.Timeout | undefined;
   /** When the file was there the last time that it was looked at. */
   #foundAt = Number.NEGATIVE_INFINITY;
+  readonly #lastWrite = new LastWrite();
   readonly #underWay = new Set<Promise<unknown>>();
   #closed: Promise<void> | undefined;
 
@@ -125,11 +135,21 @@ export class SqliteAccess implements Access {
     if (this.#closed !== undefined) throw new Error(`${this.#path} was closed.`);
     const attempt = this.#synced(work, sync);
     this.#underWay.add(attempt);
+    const before = this.#prepared.changed;
     try {
-      return await attempt;
+      const result = await attempt;
+      if (this.#prepared.changed > before) this.#lastWrite.ended();
+      return result;
+    } catch (error) {
+      if (sync !== undefined) this.#lastWrite.ended(error);
+      throw error;
     } finally {
       this.#underWay.delete(attempt);
     }
+  }
+
+  async writeFailure(maxAgeMs: number): Promise<HermeticError | undefined> {
+    return await this.#lastWrite.failure(maxAgeMs, () => this.prepared.run((statements) => statements.run(trial, { at: Date.now() })));
   }
 
   async #synced<T>(work: () => T | Promise<T>, sync: Sync | undefined): Promise<T> {

@@ -1,12 +1,15 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
 import { kubernetesOptions } from '../../../src/backends/kubernetes/options.ts';
 import { podBody } from '../../../src/backends/kubernetes/pod-spec.ts';
 import { admit } from '../../fakes/kubernetes/admission.ts';
 import type { RightsRule } from '../../fakes/kubernetes/cluster.ts';
 import type { FakeObject } from '../../fakes/kubernetes/objects.ts';
+import { loopbackHttp } from '../../fakes/loopback-server.ts';
 import { output, useCluster } from './rig.ts';
 
 const directory = join(import.meta.dirname, '../../../deploy/kubernetes');
@@ -97,4 +100,32 @@ it('runs one gateway as a user without rights, under the account that the role i
       },
     },
   });
+});
+
+interface Probed {
+  template: { spec: { containers: Record<'startupProbe' | 'livenessProbe', { exec: { command: string[] } }>[] } };
+}
+
+it.each([
+  [200, 0],
+  [503, 1],
+  [undefined, 1],
+])('has probes of the gateway that end by what it says of itself: %s', async (status, code) => {
+  const deployment = read('gateway.yaml').find(({ kind }) => kind === 'Deployment')?.spec as unknown as Probed;
+  const [gateway] = deployment.template.spec.containers;
+  const asked: (string | undefined)[] = [];
+  const server = loopbackHttp(async (request, response) => {
+    asked.push(request.url);
+    response.writeHead(status ?? 500).end();
+  });
+  await server.comeUp();
+  onTestFinished(() => (server.isUp ? server.goDown() : undefined));
+  const { port } = new URL(server.origin);
+  if (status === undefined) await server.goDown();
+  for (const { exec } of [gateway?.startupProbe, gateway?.livenessProbe].filter((probe) => probe !== undefined)) {
+    const [, ...words] = exec.command.map((word) => word.replace(':8642/', `:${port}/`));
+    const child = spawn(process.execPath, words, { stdio: 'ignore' });
+    expect(await once(child, 'exit')).toEqual([code, null]);
+  }
+  expect(asked).toEqual(status === undefined ? [] : ['/livez', '/livez']);
 });
