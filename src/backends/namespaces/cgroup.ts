@@ -39,7 +39,7 @@ interface Group {
 /** bubblewrap itself counts as two processes. */
 export const ownProcesses = 2;
 
-const everyController: readonly Controller[] = ['memory', 'pids', 'cpu'];
+export const everyController: readonly Controller[] = ['memory', 'pids', 'cpu'];
 const cpuPeriodMicroseconds = 100_000;
 /** Longer than a start can take: a younger group may be empty because its sandbox is only about to enter it. */
 const leftOverAfterMs = 60_000;
@@ -158,31 +158,6 @@ function limitOf(version: 1 | 2, controller: Controller, limits: Limits): [file:
       if (version === 2) return ['cpu.max', `${limits.cpus > 0 ? quota : 'max'} ${cpuPeriodMicroseconds}`];
       return ['cpu.cfs_quota_us', limits.cpus > 0 ? String(quota) : '-1'];
   }
-}
-
-/** Where control groups of these versions can be tried here. Each controller is in one hierarchy only. */
-export async function findHierarchies(versions: readonly (1 | 2)[]): Promise<Hierarchy[]> {
-  const isRoot = process.getuid?.() === 0;
-  const table = (await readFile('/proc/self/mountinfo', 'utf8').catch(() => '')).split('\n').map((line) => {
-    const [before = '', after = ''] = line.split(' - ');
-    const [type = '', , options = ''] = after.split(' ');
-    return { type, options: options.split(','), mountPoint: before.split(' ')[4] ?? '' };
-  });
-  const found: Hierarchy[] = [];
-  const unified = table.find((entry) => entry.type === 'cgroup2');
-  if (unified !== undefined && versions.includes(2)) {
-    const user = process.getuid?.();
-    const base = isRoot ? unified.mountPoint : join(unified.mountPoint, `user.slice/user-${user}.slice/user@${user}.service`);
-    const names = (await readFile(join(base, 'cgroup.controllers'), 'utf8').catch(() => '')).split(/\s+/);
-    const controllers = everyController.filter((controller) => names.includes(controller));
-    if (controllers.length > 0) found.push({ version: 2, base, controllers });
-  }
-  // Version 1 has no safe way to be handed to an ordinary user.
-  for (const controller of isRoot && versions.includes(1) ? everyController : []) {
-    const mounted = table.find((entry) => entry.type === 'cgroup' && entry.options.includes(controller));
-    if (mounted !== undefined) found.push({ version: 1, base: mounted.mountPoint, controllers: [controller] });
-  }
-  return found;
 }
 
 /** Removes the groups that a killed product left behind. A group with processes in it cannot be removed, so this never hurts a living one. */

@@ -4,8 +4,9 @@ import { once } from 'node:events';
 import type { Enforcement } from '../../core/sandbox.ts';
 import { hostBash } from '../../lib/guest-files.ts';
 import { started } from '../../lib/started.ts';
-import { type ControlGroups, findHierarchies, makeControlGroups } from './cgroup.ts';
+import { type ControlGroups, makeControlGroups } from './cgroup.ts';
 import { enforcementWith } from './enforcement.ts';
+import { findHierarchies, groupObstacle } from './hierarchies.ts';
 import { bash, groupVersions, hostUserHere } from './stage.ts';
 
 /** Names the control groups of probes. */
@@ -30,9 +31,9 @@ export async function enforcementHere(program: string): Promise<Enforcement> {
     if (child.pid) await groups.add(child.pid);
     child.stdin.end('done\n');
     const [code] = await exit;
-    return enforcementWith(code === 0 ? groups.held : new Map(), program);
+    return enforcementWith(code === 0 ? groups.held : new Map(), program, await groupObstacle());
   } catch {
-    return enforcementWith(new Map(), program);
+    return enforcementWith(new Map(), program, await groupObstacle());
   } finally {
     await groups?.remove();
   }

@@ -1,9 +1,15 @@
 import type { Enforcement, Limits } from '../../core/sandbox.ts';
 import { type ControlGroups, type Controller, ownProcesses } from './cgroup.ts';
 
-/** How each limit of a sandbox that this program makes is enforced with these control groups, and with resource limits for the rest. */
-export function enforcementWith(held: ReadonlyMap<Controller, string>, program: string): Enforcement {
-  const missing = 'no control group can be used here';
+/**
+ * How each limit of a sandbox that this program makes is enforced with these control groups, and with resource limits for the
+ * rest. `missing`: why no control group does it.
+ */
+export function enforcementWith(
+  held: ReadonlyMap<Controller, string>,
+  program: string,
+  missing = 'no control group can be used here',
+): Enforcement {
   const byGroup = (controller: Controller): { enforced: true; how: string } | undefined => {
     const how = held.get(controller);
     return how === undefined ? undefined : { enforced: true, how };

@@ -1,0 +1,84 @@
+import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { everyController, type Hierarchy } from './cgroup.ts';
+
+/** Whose control groups are looked for. */
+interface Seeker {
+  user: number | undefined;
+  /** Where its file system begins. */
+  root: string;
+}
+
+const here: Seeker = { user: process.getuid?.(), root: '/' };
+/** The group of this program within the group of its service: a group with processes of its own hands no controllers down. */
+const ownLeaf = 'gateway';
+
+interface Mounted {
+  type: string;
+  options: readonly string[];
+  path: string;
+}
+
+/** Where control groups of these versions can be tried here. Each controller is in one hierarchy only. */
+export async function findHierarchies(versions: readonly (1 | 2)[], seeker = here): Promise<Hierarchy[]> {
+  const isRoot = seeker.user === 0;
+  const mounted = await mountedGroups(seeker);
+  const found: Hierarchy[] = [];
+  const unified = mounted.find(({ type }) => type === 'cgroup2');
+  if (unified && versions.includes(2)) {
+    const base = isRoot ? unified.path : ((await serviceGroup(unified.path, seeker)) ?? sessionGroup(unified.path, seeker));
+    const controllers = await controllersIn(base);
+    if (controllers.length > 0) found.push({ version: 2, base, controllers });
+  }
+  // Version 1 has no safe way to be handed to an ordinary user.
+  for (const controller of isRoot && versions.includes(1) ? everyController : []) {
+    const own = mounted.find(({ type, options }) => type === 'cgroup' && options.includes(controller));
+    if (own) found.push({ version: 1, base: own.path, controllers: [controller] });
+  }
+  return found;
+}
+
+/** Why an ordinary user has no control groups here, and what gives them. */
+export async function groupObstacle(seeker = here): Promise<string> {
+  if (seeker.user === 0) return 'no control group can be used here';
+  const mounted = await mountedGroups(seeker);
+  const unified = mounted.find(({ type }) => type === 'cgroup2');
+  if (!unified || (await controllersIn(unified.path)).length === 0)
+    return 'this machine has control groups of version 1, which cannot be handed to an ordinary user';
+  return 'no control group is handed to this user, as a system service with Delegate=yes and a login session are';
+}
+
+async function mountedGroups({ root }: Seeker): Promise<Mounted[]> {
+  const table = await readFile(join(root, 'proc/self/mountinfo'), 'utf8').catch(() => '');
+  return table.split('\n').map((line) => {
+    const [before = '', after = ''] = line.split(' - ');
+    const [type = '', , options = ''] = after.split(' ');
+    return { type, options: options.split(','), path: join(root, before.split(' ')[4] ?? '') };
+  });
+}
+
+async function controllersIn(group: string): Promise<Hierarchy['controllers']> {
+  const names = (await readFile(join(group, 'cgroup.controllers'), 'utf8').catch(() => '')).split(/\s+/);
+  return everyController.filter((controller) => names.includes(controller));
+}
+
+/** systemd hands it to a user who has a login session. */
+function sessionGroup(mountPoint: string, { user }: Seeker): string {
+  return join(mountPoint, `user.slice/user-${user}.slice/user@${user}.service`);
+}
+
+/** The group of the system service that this program is, when it was handed to the user of the service. Its processes move into a leaf of it. */
+async function serviceGroup(mountPoint: string, { user, root }: Seeker): Promise<string | undefined> {
+  const own = /^0::(\/.*)$/m.exec(await readFile(join(root, 'proc/self/cgroup'), 'utf8').catch(() => ''))?.[1] ?? '';
+  const service = own.endsWith(`/${ownLeaf}`) ? own.slice(0, -ownLeaf.length - 1) : own;
+  if (!service.endsWith('.service') || service.startsWith('/user.slice/')) return undefined;
+  const base = join(mountPoint, service);
+  const status = await stat(base).catch(() => undefined);
+  if (!status || status.uid !== user) return undefined;
+  const leaf = join(base, ownLeaf);
+  await mkdir(leaf).catch(() => undefined);
+  const processes = (await readFile(join(base, 'cgroup.procs'), 'utf8').catch(() => '')).split('\n').filter((pid) => pid !== '');
+  // One that has ended meanwhile needs no place.
+  for (const pid of processes) await writeFile(join(leaf, 'cgroup.procs'), pid).catch(() => undefined);
+  return base;
+}
