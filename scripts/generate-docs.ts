@@ -1,5 +1,6 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { containerProfile } from '../src/backends/namespaces/container-profile.ts';
 import { approvalRulesReference } from '../src/bash-judge/index.ts';
 import { configExample } from '../src/config/example.ts';
 import { configReference, errorReference } from '../src/config/reference.ts';
@@ -24,6 +25,7 @@ const pages: Record<string, () => string> = {
   'errors.md': errorReference,
   'approval-rules.md': approvalRulesReference,
   'commands.md': commandReference,
+  '../deploy/container/seccomp.json': containerProfile,
   ...toolPages,
 };
 const check = process.argv.includes('--check');

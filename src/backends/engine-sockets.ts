@@ -1,4 +1,4 @@
-import { readdir, realpath } from 'node:fs/promises';
+import { readdir, readFile, realpath } from 'node:fs/promises';
 import { basename, join, relative } from 'node:path/posix';
 
 /** Where container engines usually listen. */
@@ -26,6 +26,13 @@ export async function presentEngineSockets(further: readonly string[] = [], user
   const ofUsers = names.flatMap((name) => userSockets.map((socket) => join(users, name, socket)));
   const found = await Promise.all([...usualEngineSockets, ...ofUsers, ...further].map((path) => realpath(path).catch(() => undefined)));
   return [...new Set(found.filter((path) => path !== undefined))];
+}
+
+/** Sockets of engines outside that were mounted into the container in which this program is. */
+export async function mountedEngineSockets(table = '/proc/self/mountinfo'): Promise<string[]> {
+  const lines = (await readFile(table, 'utf8').catch(() => '')).split('\n');
+  const points = lines.map((line) => line.split(' ')[4] ?? '');
+  return points.filter((point) => point.endsWith('.sock') && isEngineSocketName(point));
 }
 
 /** The way from a directory to a path below it; empty for the directory itself, undefined for what lies elsewhere. */

@@ -1,23 +1,32 @@
 import { readFile } from 'node:fs/promises';
 import { HermeticError } from '../../core/errors.ts';
 import type { Check } from '../../core/sandbox.ts';
+import { containerRemedy } from './container-remedy.ts';
 
 type Unusable = Extract<Check, { usable: false }>;
 export type Failure = Pick<Unusable, 'code' | 'reason' | 'fix'>;
 
-export const notInstalled: Failure = {
-  code: 'backend/not-installed',
-  reason: 'bubblewrap is not installed.',
-  fix: 'apt-get install bubblewrap',
-};
+export function notInstalled({ remedy } = { remedy: containerRemedy() }): Failure {
+  const fix = 'apt-get install bubblewrap';
+  return {
+    code: 'backend/not-installed',
+    reason: 'bubblewrap is not installed.',
+    fix: remedy === undefined ? fix : `${fix}, in the image. ${remedy}`,
+  };
+}
+
+const elsewhere = 'Allow user namespaces and mounts in them to what runs Hermetic, or use another backend.';
 
 const appArmorFix = [
   "printf 'abi <abi/4.0>,\\ninclude <tunables/global>\\nprofile bwrap /usr/bin/bwrap flags=(unconfined) {\\n  userns,\\n}\\n'",
   '| sudo tee /etc/apparmor.d/bwrap && sudo systemctl reload apparmor',
 ].join(' ');
 
-/** Explains why bubblewrap failed to start on this machine; undefined when its output names no fault of the machine. */
-export async function explainFailure(stderr: string): Promise<Failure | undefined> {
+/**
+ * Explains why bubblewrap failed to start on this machine; undefined when its output names no fault of the machine. `remedy`: how to start the
+ * container that this is in.
+ */
+export async function explainFailure(stderr: string, { remedy } = { remedy: containerRemedy() }): Promise<Failure | undefined> {
   const unavailable = (reason: string, fix: string): Failure => ({ code: 'backend/unavailable', reason, fix });
 
   if (/exec: (setpriv|unshare): not found|(unshare|setpriv|mount): (command )?not found/.test(stderr)) {
@@ -28,10 +37,7 @@ export async function explainFailure(stderr: string): Promise<Failure | undefine
     };
   }
   if (/^unshare: .*Operation not permitted/m.test(stderr)) {
-    return unavailable(
-      'This root may not make mount namespaces, as in a container without the capability SYS_ADMIN.',
-      'Run Hermetic as an ordinary user, or give the container --cap-add SYS_ADMIN.',
-    );
+    return unavailable('This root may not make mount namespaces, as in a container.', remedy ?? 'Run Hermetic as an ordinary user.');
   }
   const namespaceRefused = /No permissions to creat|Creating new namespace failed|setting up uid map|RTM_NEWADDR|needs access to create/i;
   if (namespaceRefused.test(stderr)) {
@@ -50,22 +56,22 @@ export async function explainFailure(stderr: string): Promise<Failure | undefine
     if (/No space left/.test(stderr)) {
       return unavailable('All user namespaces this machine allows are in use.', 'sudo sysctl -w user.max_user_namespaces=15000');
     }
-    return unavailable(
-      'User namespaces are forbidden here, probably by the container Hermetic runs in.',
-      'In Docker: --security-opt seccomp=unconfined --security-opt apparmor=unconfined --security-opt systempaths=unconfined',
-    );
+    return unavailable('User namespaces are forbidden here, as by the container that Hermetic runs in.', remedy ?? elsewhere);
   }
   if (/(Can't mount proc|mount proc on)/.test(stderr)) {
     return unavailable(
-      'A process file system of its own cannot be mounted, because this container hides parts of /proc.',
-      'In Docker: --security-opt systempaths=unconfined',
+      'A process file system of its own cannot be mounted, because parts of /proc are hidden here, as in a container.',
+      remedy ?? elsewhere,
+    );
+  }
+  if (remedy !== undefined && /pivot_root: Operation not permitted|Can't set hostname/.test(stderr)) {
+    return unavailable(
+      'Namespaces are only allowed in part here, as in a container with a capability or profile that is not enough.',
+      remedy,
     );
   }
   if (/Failed to make \/ slave/.test(stderr)) {
-    return unavailable(
-      'Mounts are forbidden here, probably by the container Hermetic runs in.',
-      'In Docker: --security-opt apparmor=unconfined',
-    );
+    return unavailable('Mounts are forbidden here, as by AppArmor in a container.', remedy ?? elsewhere);
   }
   return undefined;
 }

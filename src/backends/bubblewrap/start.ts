@@ -67,7 +67,7 @@ export async function startBubblewrap(options: BubblewrapOptions): Promise<Bubbl
   refuseObstacle(options.network);
   await staging.checkSources(options.mounts);
   const program = findProgram('bwrap');
-  if (program === undefined) throw failureError(notInstalled);
+  if (program === undefined) throw failureError(notInstalled());
   const user = await staging.hostUserHere(options.name);
   const attempt: Attempt = { program, user, without: new Set(), versions: staging.groupVersions(user) };
   for (;;) {

@@ -5,6 +5,8 @@ import type { App } from '../../app/app.ts';
 import { findNetworkFacts, type NetworkFacts, networkFactsText } from '../../app/status/network-status.ts';
 import { usableBackend } from '../../app/status/sandbox-status.ts';
 import { type SessionStatus, sessionStatuses, sessionText, yoloTexts } from '../../app/status/session-status.ts';
+import { containerRemedy } from '../../backends/bubblewrap/container-remedy.ts';
+import { mountedEngineSockets } from '../../backends/engine-sockets.ts';
 import { findHome } from '../../config/home.ts';
 import { checkConfig } from '../../config/load.ts';
 import type { Audience } from '../../config/sandbox-settings.ts';
@@ -65,6 +67,7 @@ export function doctorCommand(io: CliIo): Command {
         cli: await findNetworkFacts(app.loaded, 'cli', usable),
         messaging: await findNetworkFacts(app.loaded, 'messaging', await usableFor('messaging')),
       };
+      const engineSockets = await mountedEngineSockets();
       await app.close();
       // Security: a backend that could not be tried counts as not contained.
       const isBroken = [...proofs, ...chatProofs].some(
@@ -72,10 +75,12 @@ export function doctorCommand(io: CliIo): Command {
       );
       if (json) {
         const proven = prove ? { proofs: proofFacts(proofs), chatProofs: proofFacts(chatProofs) } : {};
-        io.stdout.write(`${JSON.stringify({ ...facts(app, checks, usable?.kind), networks, ...now, ...proven }, undefined, 2)}\n`);
+        io.stdout.write(
+          `${JSON.stringify({ ...facts(app, checks, usable?.kind), engineSockets, networks, ...now, ...proven }, undefined, 2)}\n`,
+        );
       } else {
         io.stdout.write(
-          prose(app, { checks, usable: usable?.kind, networks }, now) +
+          prose(app, { checks, usable: usable?.kind, networks, engineSockets }, now) +
             [...proofs].map(([kind, proof]) => proofProse(kind, proof)).join('') +
             [...chatProofs].map(([kind, proof]) => proofProse(`${kind}, with the network of chat sessions`, proof)).join(''),
         );
@@ -177,9 +182,11 @@ interface Found {
   checks: ReadonlyMap<string, Check>;
   usable: string | undefined;
   networks: Readonly<Record<Audience, NetworkFacts>>;
+  /** Of engines outside the container in which this is. */
+  engineSockets: readonly string[];
 }
 
-function prose(app: App, { checks, usable, networks }: Found, now: ApprovalsNow): string {
+function prose(app: App, { checks, usable, networks, engineSockets }: Found, now: ApprovalsNow): string {
   const configured = app.loaded.config.terminal.backend;
   const at = new Date();
   const lines = [
@@ -187,6 +194,13 @@ function prose(app: App, { checks, usable, networks }: Found, now: ApprovalsNow)
     'configuration: fine',
     ...app.loaded.warnings.map(({ message }) => `  warning: ${message}`),
   ];
+  for (const path of engineSockets) {
+    const remedy = containerRemedy() ?? '';
+    lines.push(
+      `WARNING: ${path}, the socket of a container engine, is mounted into this container: whatever reaches it is root on the machine outside.`,
+      `  fix: Take it out. ${remedy} An engine of its own on another machine works too (terminal.docker_host).`,
+    );
+  }
   for (const [kind, check] of checks) {
     if (!check.usable) {
       lines.push(`${kind}: not usable`, `  why: ${check.reason}`, `  fix: ${check.fix}`);

@@ -1,8 +1,10 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync, copyFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
-import { explainFailure } from '../../../src/backends/bubblewrap/failures.ts';
+import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { containerRemedy } from '../../../src/backends/bubblewrap/container-remedy.ts';
+import { explainFailure, notInstalled } from '../../../src/backends/bubblewrap/failures.ts';
 import { probe } from '../../../src/backends/bubblewrap/probe.ts';
 import { describeBubblewrap, isRoot, makeDirectories, noLimits, run, start } from './open.ts';
 
@@ -23,6 +25,39 @@ describe('errors of bubblewrap', () => {
     expect(await explainFailure(stderr)).toMatchObject({ code: 'backend/unavailable', reason: expect.stringMatching(reason), fix: /.+/ });
   });
 
+  const inContainer = [
+    'unshare: unshare failed: Operation not permitted',
+    'bwrap: No permissions to create new namespace, likely because the kernel does not allow non-privileged user namespaces.',
+    "bwrap: Can't mount proc on /newroot/proc: Operation not permitted",
+    'bwrap: Failed to make / slave: Permission denied',
+    'bwrap: pivot_root: Operation not permitted',
+    "bwrap: Can't set hostname to hermetic: Operation not permitted",
+  ];
+
+  it.each(inContainer)('names all options of the container for "%s"', async (stderr) => {
+    expect(await explainFailure(stderr, { remedy: 'Start it with these options.' })).toMatchObject({ fix: 'Start it with these options.' });
+    expect((await explainFailure(stderr, { remedy: undefined }))?.fix ?? '').not.toContain('options');
+  });
+
+  it.each([
+    ['.dockerenv', /docker run --user 1000:1000 --cap-drop ALL .*seccomp=deploy\/container\/seccomp\.json .*systempaths=unconfined\. /],
+    ['run/.containerenv', /podman run --user 1000:1000 --cap-drop ALL .*seccomp=deploy\/container\/seccomp\.json .*unmask=ALL\. /],
+    ['var/run/secrets/kubernetes.io/token', /terminal\.backend to kubernetes; .*procMount: Unmasked/],
+  ])('names the options of the engine in whose container it is: %s', (path, options) => {
+    const root = mkdtempSync(join(tmpdir(), 'hermetic-container-'));
+    onTestFinished(() => rmSync(root, { recursive: true }));
+    expect(containerRemedy(root)).toBeUndefined();
+    mkdirSync(dirname(join(root, path)), { recursive: true });
+    writeFileSync(join(root, path), '');
+    expect(containerRemedy(root)).toMatch(options);
+    expect(containerRemedy(root)).not.toMatch(/SYS_ADMIN|seccomp=unconfined|apparmor/);
+    expect(notInstalled({ remedy: containerRemedy(root) }).fix).toMatch(/^apt-get install bubblewrap, in the image\. /);
+    if (path.startsWith('var')) return;
+    mkdirSync(join(root, 'sys/module/apparmor/parameters'), { recursive: true });
+    writeFileSync(join(root, 'sys/module/apparmor/parameters/enabled'), 'Y\n');
+    expect(containerRemedy(root)).toContain('--security-opt apparmor=unconfined');
+  });
+
   it('leaves an unrelated error of bubblewrap unexplained', async () => {
     expect(await explainFailure("bwrap: Can't find source path /x: No such file or directory")).toBeUndefined();
   });
@@ -41,7 +76,10 @@ describeBubblewrap('the probe of bubblewrap', () => {
   it.runIf(isRoot)('reports that bubblewrap is not installed', async () => {
     const hidden = ['unshare', '--mount', 'bash', '-c', 'mount --bind /dev/null "$(command -v bwrap)"; exec "$@"', 'bash'];
     const refused = start('root', 'true', {}, hidden);
-    await expect(refused).rejects.toMatchObject({ code: 'backend/not-installed', hint: 'apt-get install bubblewrap' });
+    await expect(refused).rejects.toMatchObject({
+      code: 'backend/not-installed',
+      hint: expect.stringMatching(/^apt-get install bubblewrap/),
+    });
   });
 
   it.runIf(isRoot)('reports that user namespaces are forbidden', async () => {
