@@ -69,7 +69,9 @@ export function answerMessage(content: readonly ContentPart<ToolSet>[], model: s
   return { role: 'assistant', content: content.flatMap(answerPart), providerOptions: { hermetic: { model } } };
 }
 
-/** What a model turned out to want when it was asked for an answer: without the thoughts before, or with some in each answer before. */
+/**
+ * What was learned of a model when it was asked: it refuses the thoughts before, or wants some in each answer before.
+ */
 export interface Learned {
   refusedThoughts?: true;
   wantsThoughts?: true;
@@ -84,9 +86,9 @@ export function learnedWith<Answer extends AssistantModelMessage>(answer: Answer
 const maxRefusals = 2;
 
 /**
- * Without the thoughts, signatures and ids of other models: providers refuse what they have not signed. Also without those that this model has refused,
- * and with some in every answer for one that refuses answers without, so that it refuses them once. Of texts that were cut short it is not known which
- * model said them, and does not matter.
+ * Without the thoughts, signatures and ids of other models: providers refuse what they have not signed. Also without
+ * those that this model has refused, and with some in every answer for one that refuses answers without, so that it
+ * refuses them once. Of texts that were cut short it is not known which model said them, and does not matter.
  */
 export function readableBy(model: string, messages: readonly ModelMessage[]): ModelMessage[] {
   const about = messages.map(({ providerOptions }) => providerOptions?.hermetic);

@@ -18,8 +18,8 @@ export interface ModelFailure {
   isTransient: boolean;
   retryAfterMs: number | undefined;
   /**
-   * `too-long`: shorter input may pass. `images`, `thoughts`: the same without images, or without thoughts of earlier answers, may.
-   * `missing-thoughts`: the same with thoughts in every earlier answer may.
+   * `too-long`: shorter input may pass. `images`, `thoughts`: the same without images, or without thoughts of earlier
+   * answers, may. `missing-thoughts`: the same with thoughts in every earlier answer may.
    */
   about: 'too-long' | 'images' | 'thoughts' | 'missing-thoughts' | undefined;
 }

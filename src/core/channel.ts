@@ -150,8 +150,8 @@ export type Activity =
   | { kind: 'tool-ended'; turn: string; call: string; ok: boolean; text: string };
 
 /**
- * A chat platform. It parses and formats; who may talk, and what becomes of it, is for others. Failures of `send`, `edit`
- * and `fetchFile` are `channel/busy` (it was not taken; try again, after `retryAfterMs` when that is known; with
+ * A chat platform. It parses and formats; who may talk, and what becomes of it, is for others. Failures of `send`,
+ * `edit` and `fetchFile` are `channel/busy` (it was not taken; try again, after `retryAfterMs` when that is known; with
  * `isOfPlace` when it may be taken elsewhere), `channel/unanswered` (it is unknown whether it was taken), or
  * `channel/refused` (never again).
  */

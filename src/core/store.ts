@@ -35,8 +35,8 @@ export interface Store {
   /** Resolves, before anybody hears of it otherwise, when something did not get to the disk. From then on everything rejects. */
   readonly lost: Promise<HermeticError>;
   /**
-   * Why it takes no writes; undefined when it does. By the outcome of the last write of this program, and when that is older, of one that is tried
-   * for this: however often it is asked, no more than one in that time. Never rejects.
+   * Why it takes no writes; undefined when it does. By the outcome of the last write of this program, and when that is
+   * older, of one that is tried for this: however often it is asked, no more than one in that time. Never rejects.
    */
   writeFailure(maxAgeMs: number): Promise<HermeticError | undefined>;
   /** Gives the space of what was removed back to the file system, in portions too. One that an earlier version made keeps its size. */

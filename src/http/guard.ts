@@ -98,8 +98,8 @@ export function guardOwn({ site, keeper, failures, trustForwarded, refusalOf }: 
 }
 
 /**
- * For programs that watch over this one: those of this machine, and others with the token. Security: a server in front of us hands on what anybody
- * asks, and a page may have a name that leads here.
+ * For programs that watch over this one: those of this machine, and others with the token. Security: a server in front
+ * of us hands on what anybody asks, and a page may have a name that leads here.
  */
 export function guardProbe(parts: GuardParts): MiddlewareHandler<Web> {
   const own = guardOwn(parts);

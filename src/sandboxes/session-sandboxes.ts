@@ -101,9 +101,9 @@ export class SessionSandboxes {
   }
 
   /**
-   * For the start of a program, and once more when a backend works that did not then: removes leftovers of one that died, never
-   * a sandbox in use or the files of a session; counts sandboxes that still run against the limit; then makes spares, without
-   * waiting for them. Rejects, and has removed nothing, when a backend cannot list its sandboxes.
+   * For the start of a program, and once more when a backend works that did not then: removes leftovers of one that
+   * died, never a sandbox in use or the files of a session; counts sandboxes that still run against the limit; then
+   * makes spares, without waiting for them. Rejects, and has removed nothing, when a backend cannot list its sandboxes.
    */
   async start(): Promise<readonly Leftover[]> {
     await sweepCanaries(this.#deps.loaded().home);

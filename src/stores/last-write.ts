@@ -19,7 +19,10 @@ export class LastWrite {
     this.#endedAt = this.#now();
   }
 
-  /** Why writes fail. When the last one is older than this, `write` tries one; callers at the same time share it. Never rejects. */
+  /**
+   * Why writes fail. When the last one is older than this, `write` tries one; callers at the same time share it. Never
+   * rejects.
+   */
   async failure(maxAgeMs: number, write: () => Promise<unknown>): Promise<HermeticError | undefined> {
     if (this.#now() - this.#endedAt > maxAgeMs) {
       this.#trying ??= write()

@@ -7,7 +7,7 @@ import { sandboxObstacle } from './sandbox-status.ts';
 const maxWriteAgeMs = 5000;
 const answerMs = 2000;
 
-/** Whether the program does its work at all, or should be started anew. That it answers shows that its event loop turns. */
+/** Whether the program works at all, or should be started anew. An answer shows that its event loop turns. */
 export async function liveness({ app }: GatewayProgram): Promise<HealthView> {
   const failure = async (): Promise<string | undefined> => {
     try {

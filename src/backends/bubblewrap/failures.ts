@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { HermeticError } from '../../core/errors.ts';
 import type { Check } from '../../core/sandbox.ts';
-import { containerRemedy } from './container-remedy.ts';
+import { containerRemedy } from '../container-remedy.ts';
 
 type Unusable = Extract<Check, { usable: false }>;
 export type Failure = Pick<Unusable, 'code' | 'reason' | 'fix'>;
@@ -23,8 +23,8 @@ const appArmorFix = [
 ].join(' ');
 
 /**
- * Explains why bubblewrap failed to start on this machine; undefined when its output names no fault of the machine. `remedy`: how to start the
- * container that this is in.
+ * Explains why bubblewrap failed to start on this machine; undefined when its output names no fault of the machine.
+ * `remedy`: how to start the container that this is in.
  */
 export async function explainFailure(stderr: string, { remedy } = { remedy: containerRemedy() }): Promise<Failure | undefined> {
   const unavailable = (reason: string, fix: string): Failure => ({ code: 'backend/unavailable', reason, fix });

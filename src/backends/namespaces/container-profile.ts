@@ -7,8 +7,8 @@ const laterMounts = /^(fs(open|config|mount|pick)|open_tree|open_tree_attr|move_
 const [notPermitted, notImplemented] = [1, 38];
 
 /**
- * The profile of a container in which the gateway makes sandboxes: what a sandbox is refused, but for what makes one. Engines refuse namespaces by
- * themselves.
+ * The profile of a container in which the gateway makes sandboxes: what a sandbox is refused, but for what makes one.
+ * Engines refuse namespaces by themselves.
  */
 export function containerProfile(): string {
   const names = Object.keys(refusedCalls).filter((name) => !makers.has(name));

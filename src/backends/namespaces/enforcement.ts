@@ -2,8 +2,8 @@ import type { Enforcement, Limits } from '../../core/sandbox.ts';
 import { type ControlGroups, type Controller, ownProcesses } from './cgroup.ts';
 
 /**
- * How each limit of a sandbox that this program makes is enforced with these control groups, and with resource limits for the
- * rest. `missing`: why no control group does it.
+ * How each limit of a sandbox that this program makes is enforced with these control groups, and with resource limits
+ * for the rest. `missing`: why no control group does it.
  */
 export function enforcementWith(
   held: ReadonlyMap<Controller, string>,

@@ -10,7 +10,10 @@ interface Seeker {
 }
 
 const here: Seeker = { user: process.getuid?.(), root: '/' };
-/** The group of this program within the group of its service: a group with processes of its own hands no controllers down. */
+/**
+ * The group of this program within the group of its service: a group with processes of its own hands no controllers
+ * down.
+ */
 const ownLeaf = 'gateway';
 
 interface Mounted {
@@ -67,7 +70,10 @@ function sessionGroup(mountPoint: string, { user }: Seeker): string {
   return join(mountPoint, `user.slice/user-${user}.slice/user@${user}.service`);
 }
 
-/** The group of the system service that this program is, when it was handed to the user of the service. Its processes move into a leaf of it. */
+/**
+ * The group of the system service that this program is, when it was handed to the user of the service. Its processes
+ * move into a leaf of it.
+ */
 async function serviceGroup(mountPoint: string, { user, root }: Seeker): Promise<string | undefined> {
   const own = /^0::(\/.*)$/m.exec(await readFile(join(root, 'proc/self/cgroup'), 'utf8').catch(() => ''))?.[1] ?? '';
   const service = own.endsWith(`/${ownLeaf}`) ? own.slice(0, -ownLeaf.length - 1) : own;

@@ -5,7 +5,7 @@ import type { App } from '../../app/app.ts';
 import { findNetworkFacts, type NetworkFacts, networkFactsText } from '../../app/status/network-status.ts';
 import { usableBackend } from '../../app/status/sandbox-status.ts';
 import { type SessionStatus, sessionStatuses, sessionText, yoloTexts } from '../../app/status/session-status.ts';
-import { containerRemedy } from '../../backends/bubblewrap/container-remedy.ts';
+import { containerRemedy } from '../../backends/container-remedy.ts';
 import { mountedEngineSockets } from '../../backends/engine-sockets.ts';
 import { findHome } from '../../config/home.ts';
 import { checkConfig } from '../../config/load.ts';

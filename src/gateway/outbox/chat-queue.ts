@@ -87,7 +87,10 @@ export class ChatQueue {
     this.#goOn();
   }
 
-  /** Ends the wait of a draft when something waits that is none. Otherwise the draft keeps its place among those that wait. */
+  /**
+   * Ends the wait of a draft when something waits that is none. Otherwise the draft keeps its place among those that
+   * wait.
+   */
   async #endForLasting(waiting: { end(): void }): Promise<void> {
     // What cannot be read now is read at the next look.
     const lasting = await this.#options.ledger.headOfLasting(this.#options.place).catch(() => undefined);

@@ -24,7 +24,10 @@ export class KeptLimit {
     this.#spacing.count(now);
   }
 
-  /** The platform takes nothing at this place until then. The place waits by itself; when it is so at several, the others wait as well. */
+  /**
+   * The platform takes nothing at this place until then. The place waits by itself; when it is so at several, the
+   * others wait as well.
+   */
   refused(place: string, until: number, now: number): void {
     this.#forgetRefusals(now);
     this.#refusedUntil.set(place, until);

@@ -22,7 +22,10 @@ export type Waiting = keyof typeof ranks;
 const usualUnderWay = 24;
 /** Limits that are used no more are looked for when there are more than so many. */
 const fewLimits = 100;
-/** By rank: this share of it. What shows progress leaves room for what lasts, and messages such as large files leave some for questions. */
+/**
+ * By rank: this share of it. What shows progress leaves room for what lasts, and messages such as large files leave
+ * some for questions.
+ */
 const shares = [1, 5 / 6, 1 / 2, 1 / 2] as const;
 
 /**

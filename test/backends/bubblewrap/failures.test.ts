@@ -3,9 +3,9 @@ import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { containerRemedy } from '../../../src/backends/bubblewrap/container-remedy.ts';
 import { explainFailure, notInstalled } from '../../../src/backends/bubblewrap/failures.ts';
 import { probe } from '../../../src/backends/bubblewrap/probe.ts';
+import { containerRemedy } from '../../../src/backends/container-remedy.ts';
 import { describeBubblewrap, isRoot, makeDirectories, noLimits, run, start } from './open.ts';
 
 describe('errors of bubblewrap', () => {

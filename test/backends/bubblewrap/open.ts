@@ -76,7 +76,9 @@ afterAll(() => {
 function copySources(): string {
   const target = join(root, 'product');
   const clone = join(import.meta.dirname, '../../..');
-  const backends = ['bubblewrap', 'namespaces', 'engine-sockets.ts', 'mounts.ts', 'programs.ts'].map((part) => join('src/backends', part));
+  const backends = ['bubblewrap', 'namespaces', 'container-remedy.ts', 'engine-sockets.ts', 'mounts.ts', 'programs.ts'].map((part) =>
+    join('src/backends', part),
+  );
   for (const part of ['guest', 'host-scripts', 'src/core', 'src/egress', 'src/lib', ...backends, 'src/shell/limit-counts.ts'])
     cpSync(join(clone, part), join(target, part), { recursive: true });
   rmSync(join(target, 'src/backends/bubblewrap/index.ts'), { force: true });

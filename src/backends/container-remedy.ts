@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type ContainerKind, containerHere } from '../../lib/container-here.ts';
+import { type ContainerKind, containerHere } from '../lib/container-here.ts';
 
 /** In the package; engines read it on their own machine. */
 const profile = 'deploy/container/seccomp.json';
@@ -18,7 +18,10 @@ const remedies: Readonly<Record<ContainerKind, (hasAppArmor: boolean) => string>
     `Set terminal.backend to kubernetes; or give the pod hostUsers: false, and the container runAsUser: 1000, allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}, procMount: Unmasked and a seccompProfile of type Localhost. ${where}`,
 };
 
-/** How to start the container that this program is in, so that sandboxes can be made there; undefined when it is in none. */
+/**
+ * How to start the container that this program is in, so that sandboxes can be made there; undefined when it is in
+ * none.
+ */
 export function containerRemedy(root = '/'): string | undefined {
   const kind = containerHere(root);
   return kind && remedies[kind](hasAppArmor(root));
