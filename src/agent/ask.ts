@@ -71,6 +71,7 @@ export async function ask(question: Question, patience: Patience): Promise<Answe
   let current = { ...question, messages: readableBy(question.model.id, question.messages) };
   const refused = new Set<ModelFailure['about']>();
   let stalls = 0;
+  question.listener({ type: 'asking' });
   for (let attempt = 1; ; attempt++) {
     const told = new Told(question.listener);
     const answer = await attemptOnce(current, told, patience.stallMs ?? question.model.stallMs);

@@ -163,7 +163,7 @@ class Run {
         maxOutputTokens: Math.min(maxSummaryTokens, Math.floor(model.contextTokens / 8)),
         signal,
         // The summary is not part of the answer; that it takes long is shown.
-        listener: (event) => (event.type === 'waiting' ? listener(event) : undefined),
+        listener: (event) => (event.type === 'waiting' || event.type === 'asking' ? listener(event) : undefined),
       },
       { ...this.#patience, maxRetries: Math.min(2, this.#patience.maxRetries) },
     );

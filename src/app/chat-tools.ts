@@ -9,6 +9,7 @@ import type { Usage } from '../core/conversation.ts';
 import { HermeticError } from '../core/errors.ts';
 import type { SessionId } from '../core/session.ts';
 import type { Tool, ToolResult } from '../core/tool.ts';
+import type { Wait, WaitKind } from '../core/waits.ts';
 import type { ChatSink, SessionTools, ToolsStatus } from '../gateway/deps.ts';
 import { diskAllowance } from '../sandboxes/disk-limit.ts';
 import { skillsInside } from '../sandboxes/home-mounts.ts';
@@ -151,12 +152,17 @@ export class ChatTools implements SessionTools {
 
   status(): ToolsStatus {
     const { opened } = this.#sandbox;
-    const calls = this.#toolbox.running.map((call) => ({ ...call, isBackground: false }));
+    const calls = this.#toolbox.running.map(({ tool, text, since, run, waitsFor }) => ({
+      ...{ tool, text, since, run, isBackground: false },
+      waitsFor: waitsFor && this.#waitOf(waitsFor),
+    }));
     const background = this.#processes.running.map(({ facts }) => ({
       tool: 'process',
       text: this.#toolbox.redact(facts.command),
       since: facts.startedAt,
+      run: undefined,
       isBackground: true,
+      waitsFor: undefined,
     }));
     return {
       sandbox: opened && {
@@ -167,5 +173,11 @@ export class ChatTools implements SessionTools {
       },
       running: [...calls, ...background],
     };
+  }
+  /** A sandbox that is not open yet may be behind others in the queue. */
+  #waitOf(kind: WaitKind): Wait {
+    const { opening } = this.#sandbox;
+    if (!opening || (kind !== 'sandbox' && kind !== 'shell')) return { kind };
+    return opening.queued ? { kind: 'queue', place: opening.queued.place } : { kind: 'sandbox' };
   }
 }

@@ -1,5 +1,16 @@
 import { randomUUID } from 'node:crypto';
-import type { Action, Brought, CallOrigin, Finding, JudgeContext, Permission, Policy, SessionGuard, Verdict } from '../core/approval.ts';
+import type {
+  Action,
+  Brought,
+  CallOrigin,
+  Finding,
+  Guard,
+  JudgeContext,
+  Permission,
+  Policy,
+  SessionGuard,
+  Verdict,
+} from '../core/approval.ts';
 import type { AuditEvent } from '../core/audit.ts';
 import type { Sync } from '../core/conversation.ts';
 import type { GrantLedger, ModeLedger } from '../core/store.ts';
@@ -70,6 +81,8 @@ interface Call extends Judged, CallContext {
   brings: readonly Brought[];
   stores: ApprovalStores;
   signal: AbortSignal;
+  /** Told that a person is asked. */
+  onAsking: (() => void) | undefined;
 }
 
 /**
@@ -79,16 +92,16 @@ interface Call extends Judged, CallContext {
 export function guardOf(options: GuardOptions): SessionGuard {
   const ownRun = randomUUID();
 
-  const guard = async (actions: readonly Action[], origin: CallOrigin, signal: AbortSignal): Promise<Permission> => {
-    const permission = await permissionFor(actions, origin, signal);
+  const guard: Guard = async (actions, origin, signal, onAsking) => {
+    const permission = await permissionFor(actions, origin, signal, onAsking);
     return origin.isTyped ? permission : toldToModel(permission);
   };
   return Object.assign(guard, { isGranted });
 
-  async function permissionFor(actions: readonly Action[], origin: CallOrigin, signal: AbortSignal): Promise<Permission> {
+  async function permissionFor(...[actions, origin, signal, onAsking]: Parameters<Guard>): Promise<Permission> {
     try {
       if (!modes.has(options.mode)) return undecided(`there is no mode of approvals called ${JSON.stringify(options.mode)}.`);
-      return await judge(actions, origin, signal);
+      return await judge(actions, origin, signal, onAsking);
     } catch (error) {
       const why = errorText(error);
       await recordFailure(actions, origin, why);
@@ -107,7 +120,7 @@ export function guardOf(options: GuardOptions): SessionGuard {
   }
 
   async function isGranted(actions: readonly Action[], origin: CallOrigin, { isRecorded }: { isRecorded: boolean }): Promise<boolean> {
-    const { kind, call } = await callOf(actions, origin, new AbortController().signal);
+    const { kind, call } = await callOf(actions, origin, new AbortController().signal, undefined);
     if (kind !== 'ask' || (await notGranted(call)).length > 0) return false;
     if (isRecorded) await allow(call, 'grant', 'later');
     return true;
@@ -117,14 +130,15 @@ export function guardOf(options: GuardOptions): SessionGuard {
     actions: readonly Action[],
     origin: CallOrigin,
     signal: AbortSignal,
+    onAsking: Call['onAsking'],
   ): Promise<{ kind: Verdict['kind']; call: Call }> {
     const [callContext, stores] = await Promise.all([options.callContext(actions, origin), options.stores()]);
     const { kind, found: findings, brings } = await verdictOn(actions, callContext.judgeContext);
-    return { kind, call: { ...callContext, actions, findings, judged: findings, brings, origin, stores, signal } };
+    return { kind, call: { ...callContext, actions, findings, judged: findings, brings, origin, stores, signal, onAsking } };
   }
 
-  async function judge(actions: readonly Action[], origin: CallOrigin, signal: AbortSignal): Promise<Permission> {
-    const { kind, call } = await callOf(actions, origin, signal);
+  async function judge(...[actions, origin, signal, onAsking]: Parameters<Guard>): Promise<Permission> {
+    const { kind, call } = await callOf(actions, origin, signal, onAsking);
     const { findings } = call;
     if (kind === 'deny') {
       await record(call, 'denied', 'hard list');
@@ -234,6 +248,7 @@ export function guardOf(options: GuardOptions): SessionGuard {
     const run = runOf(origin);
     const request = { actions, findings, parts, session, run, sandbox, backend, source, person };
     const asking = { approver, answerer: counts ? answerer : undefined, timeoutMs: options.timeoutMs, resume: run !== ownRun };
+    call.onAsking?.();
     const question = await stores.questions.ask(request, asking, signal);
     if (question.state !== 'answered' || !yes.has(question.answer?.kind)) {
       await record(call, 'denied', question.state === 'answered' ? 'answer' : question.state, question.id);

@@ -111,6 +111,8 @@ export interface TurnFacts {
 }
 
 export type AgentEvent =
+  /** The model is asked, and has said nothing yet. */
+  | { type: 'asking' }
   | { type: 'text'; text: string }
   /** The answer broke off and is asked for again: what was told of this step's text is void. */
   | { type: 'text-discarded' }

@@ -160,10 +160,10 @@ export interface CallOrigin {
 }
 
 /**
- * Answers for every action of one session. Resolves when it is known whether they may run, which may take as long as a person does.
- * Security: when it rejects, nothing may run.
+ * Answers for every action of one session. Resolves when it is known whether they may run, which may take as long as a
+ * person does. `onAsking` is called when a person is asked. Security: when it rejects, nothing may run.
  */
-export type Guard = (actions: readonly Action[], origin: CallOrigin, signal: AbortSignal) => Promise<Permission>;
+export type Guard = (actions: readonly Action[], origin: CallOrigin, signal: AbortSignal, onAsking?: () => void) => Promise<Permission>;
 
 export interface SessionGuard extends Guard {
   /** Whether grants cover everything about the actions. People are not asked. With `isRecorded`, a yes is in the log when it resolves. */

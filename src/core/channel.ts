@@ -147,6 +147,8 @@ export type Activity =
   | { kind: 'turn-ended'; turn: string }
   | { kind: 'tool-started'; turn: string; call: string; tool: string; input: unknown }
   | { kind: 'tool-output'; turn: string; call: string; text: string }
+  /** `text`: what it waits for, such as "waiting for a free sandbox"; undefined when it runs. */
+  | { kind: 'tool-waiting'; turn: string; call: string; text: string | undefined }
   | { kind: 'tool-ended'; turn: string; call: string; ok: boolean; text: string };
 
 /**

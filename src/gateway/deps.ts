@@ -6,6 +6,7 @@ import type { SessionId } from '../core/session.ts';
 import type { SetAside } from '../core/set-aside.ts';
 import type { Store } from '../core/store.ts';
 import type { Tool, ToolResult } from '../core/tool.ts';
+import type { Wait } from '../core/waits.ts';
 import type { Access } from './access.ts';
 import type { Outbox } from './outbox/outbox.ts';
 import type { ChatApprovals } from './questions/chat-approvals.ts';
@@ -70,8 +71,22 @@ export interface SessionTools {
 export interface ToolsStatus {
   /** undefined when none is open. */
   sandbox: { name: string; backend: string; image: string | undefined; closesInMs: number | undefined } | undefined;
-  /** The oldest first. `text`: the command, the code or the path, without secrets. */
-  running: readonly { tool: string; text: string; since: Date; isBackground: boolean }[];
+  /** The oldest first. */
+  running: readonly RunningWork[];
+}
+
+/** A call, or a process that a call left in the background. */
+export interface RunningWork {
+  tool: string;
+  /** The command, the code or the path, without secrets. */
+  text: string;
+  /** When it began to run, or to wait. */
+  since: Date;
+  isBackground: boolean;
+  /** undefined while it runs. */
+  waitsFor: Wait | undefined;
+  /** The durable name of the call, where it has one. */
+  run: string | undefined;
 }
 
 /** How the tools of a session reach its chat. */

@@ -12,6 +12,7 @@ import { Lane } from '../lib/lanes.ts';
 import type { Role } from './access.ts';
 import { commandIn } from './commands/index.ts';
 import { runCommand, runCommandTurn } from './commands/run-command.ts';
+import type { TurnActivity } from './commands/session-lines.ts';
 import type { ChatSink, GatewayDeps, SessionTools, ToolsStatus } from './deps.ts';
 import { answerToNumber, answerToPress } from './questions/given-answers.ts';
 import { BackgroundReports } from './sessions/background-reports.ts';
@@ -254,6 +255,7 @@ export class ChatSession {
       id,
       messages,
       since: new Date(),
+      modelAskedAt: undefined,
       role: minRole(messages),
       controller: new AbortController(),
       takesSteering,
@@ -330,15 +332,15 @@ export class ChatSession {
   }
 
   /** The turn that runs, for a command that calls a tool in it. */
-  get running(): { id: string; since: Date; signal: AbortSignal } | undefined {
-    return this.#turn && { id: this.#turn.id, since: this.#turn.since, signal: this.#turn.controller.signal };
+  get running(): (TurnActivity & { id: string; signal: AbortSignal }) | undefined {
+    return this.#turn && { ...this.#turn, signal: this.#turn.controller.signal };
   }
 
   /** undefined when nothing runs and no sandbox is open. */
-  get activity(): (ToolsStatus & { turnSince: Date | undefined }) | undefined {
+  get activity(): (ToolsStatus & { turn: TurnActivity | undefined }) | undefined {
     const status = this.#tools?.status() ?? { sandbox: undefined, running: [] };
-    const turnSince = this.#turn?.since;
-    return turnSince || status.sandbox || status.running.length > 0 ? { ...status, turnSince } : undefined;
+    const turn = this.#turn;
+    return turn || status.sandbox || status.running.length > 0 ? { ...status, turn } : undefined;
   }
 
   /** Ends the turn that runs. False when there is none. */

@@ -14,7 +14,7 @@ import { missingDirectories } from './missing-directories.ts';
 import { candidates, type OpenedSandbox, openSandbox, type SandboxDeps } from './open.ts';
 import { HeldListener } from './pool/held-listener.ts';
 import { type FoundSandbox, type OpenedInPool, SandboxPool } from './pool/pool.ts';
-import { type Opened, PooledSandbox } from './pool/pooled-sandbox.ts';
+import { type Opened, PooledSandbox, type Queued } from './pool/pooled-sandbox.ts';
 import { Spares } from './pool/spares.ts';
 import { messagingSession, namedSession, type SandboxRequest, sandboxName } from './request.ts';
 import { type Leftover, sweep } from './sweep.ts';
@@ -26,6 +26,8 @@ export interface SessionSandbox extends Sandbox {
   readonly closesInMs: number | undefined;
   /** undefined while it is not open. */
   readonly opened: OpenedSandbox | undefined;
+  /** undefined unless it is being opened. `queued`: it waits until others are closed. */
+  readonly opening: { queued: Queued | undefined } | undefined;
   /** Makes sure that it is open; resolves with the sandbox, its backend and its spec. */
   open(signal?: AbortSignal): Promise<OpenedSandbox>;
   /** Ends it unless something runs in it: a command, or a process that one left there. Files and state stay. */

@@ -3,6 +3,7 @@ import { HermeticError } from '../core/errors.ts';
 import type { ExecHandle, ExecRequest, Sandbox, SessionMeaning } from '../core/sandbox.ts';
 import type { CallHandle, CallSandbox } from '../core/tool.ts';
 import { CommandNetwork } from './command-network.ts';
+import type { RunningCall } from './running-call.ts';
 
 /** What the commands of a call may do. */
 export interface CallPermission {
@@ -13,6 +14,8 @@ export interface CallPermission {
   /** Told of the connections of each command, for the log. Undefined for calls whose actions are no commands. */
   connected: ((connections: Connections) => void) | undefined;
   signal: AbortSignal;
+  /** Told what the call waits for. */
+  call: Pick<RunningCall, 'waiting' | 'during'>;
 }
 
 /** The sandbox that a tool gets for one call. Security: the only one that it gets, so no tool can run anything without the last check. */
@@ -48,10 +51,11 @@ export class AllowedSandbox implements CallSandbox {
   async exec(request: ExecRequest): Promise<CallHandle> {
     if (this.#isOver) throw new HermeticError('tool/failed', 'The call is over. Nothing was run.');
     const isBound = !isIndependent(request);
-    const { isAsAllowed, signal } = this.#permission;
+    const { isAsAllowed, signal, call } = this.#permission;
     const { askToConnect, connected } = isBound ? this.#permission : noNetwork;
-    const network = new CommandNetwork({ askToConnect, connected: (found) => connected?.(found), signal });
-    const handle = await this.#sandbox.exec({ ...request, ...(isBound && { onlyIf: isAsAllowed }), askToConnect: network.ask });
+    const network = new CommandNetwork({ askToConnect, connected: (found) => connected?.(found), signal, call });
+    const bound = { ...request, ...(isBound && { onlyIf: isAsAllowed }), askToConnect: network.ask };
+    const handle = await call.during('shell', this.#sandbox.exec(bound));
     this.#hasBegun ||= isBound;
     const allowed = new AllowedHandle(handle, network);
     if (connected) this.#handles.push(allowed);

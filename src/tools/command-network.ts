@@ -2,6 +2,7 @@ import { blockedSentence } from '../core/blocked-connections.ts';
 import { type BlockedConnection, type ConnectionAnswer, type ConnectionAsker, type Connections, destinationText } from '../core/egress.ts';
 import { settlesWithin } from '../lib/deadline.ts';
 import { PausableTimer } from '../lib/pausable-timer.ts';
+import type { RunningCall } from './running-call.ts';
 
 /** What it needs of the call that runs the command. */
 export interface ConnectingTool {
@@ -10,6 +11,8 @@ export interface ConnectingTool {
   /** For the log. */
   connected(connections: Connections): void;
   signal: AbortSignal;
+  /** Told that it waits for an answer. */
+  call?: Pick<RunningCall, 'waiting'>;
 }
 
 /** The restricted network of one command: its clock stands still while a person decides about a host, and its result says what was decided. */
@@ -69,7 +72,7 @@ export class CommandNetwork {
     let resume: (() => void) | undefined;
     // Security: only a person stops the clock, and not a command that asks again and again.
     const onWaiting = (): void => {
-      if (!options.left.aborted) resume ??= this.clock.pause();
+      if (!options.left.aborted) resume ??= this.#stopClock();
     };
     options.left.addEventListener('abort', () => resume?.(), { once: true });
     const asked = ask(request, { ...options, onWaiting });
@@ -82,6 +85,15 @@ export class CommandNetwork {
       this.#open.delete(asked);
       resume?.();
     }
+  }
+
+  /** Until the function it returns is called. */
+  #stopClock(): () => void {
+    const [resume, answered] = [this.clock.pause(), this.#call.call?.waiting('connection')];
+    return () => {
+      resume();
+      answered?.();
+    };
   }
 }
 

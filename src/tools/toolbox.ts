@@ -9,6 +9,7 @@ import { beginningAndEnd } from '../lib/head-tail.ts';
 import { nearest } from '../lib/nearest.ts';
 import { type Redact, unredacted } from '../lib/redact.ts';
 import { AllowedSandbox, type CallPermission } from './allowed-sandbox.ts';
+import { RunningCall } from './running-call.ts';
 
 export interface ToolboxOptions {
   tools: readonly Tool[];
@@ -45,14 +46,6 @@ export interface CallConnections {
   connections: Connections;
 }
 
-/** A call that was allowed and has not come to an end. */
-export interface RunningCall {
-  tool: string;
-  /** The command, the code or the path, without secrets. */
-  text: string;
-  since: Date;
-}
-
 export interface CallOptions {
   /** Without one, actions that need a person's yes are refused. */
   origin?: CallOrigin | undefined;
@@ -62,7 +55,8 @@ export interface CallOptions {
 
 /** `isInner`: a tool called by another gets what it finds as it is. */
 type AttemptOptions = CallOptions & { isInner?: boolean };
-type RunOptions = AttemptOptions & Pick<ToolContext, 'signal' | 'sandbox'>;
+type CarriedOptions = AttemptOptions & { signal: AbortSignal; origin: CallOrigin };
+type RunOptions = CarriedOptions & Pick<ToolContext, 'sandbox'>;
 
 const withoutPerson: CallOrigin = { source: 'mcp', role: 'user', approver: undefined };
 
@@ -115,9 +109,20 @@ export class Toolbox {
     const { signal = new AbortController().signal, origin = withoutPerson } = options;
     const tool = this.tools.get(name);
     if (!tool) return failed('unknown-tool', this.#unknown(name));
+    const call = new RunningCall(name, this.#options.redact(mainText(input)), origin.run);
+    this.#running.add(call);
+    try {
+      return await this.#carryOut(call, tool, input, { ...options, signal, origin });
+    } finally {
+      this.#running.delete(call);
+    }
+  }
+
+  async #carryOut(call: RunningCall, tool: Tool, input: unknown, options: CarriedOptions): Promise<ToolResult> {
+    const { signal, origin } = options;
     let prepared: Prepared<{ data: Output; text: string }>;
     try {
-      await this.#options.open?.(signal);
+      if (this.#options.open) await call.during('sandbox', this.#options.open(signal));
     } catch (error) {
       return failed(signal.aborted ? 'interrupted' : 'failed', messageOf(error));
     }
@@ -129,25 +134,24 @@ export class Toolbox {
     for (let attempt = 1; attempt <= maxAttempts; attempt++) {
       const { cwd, definitions } = this.#session();
       const isAsAllowed = (session: SessionMeaning): boolean => session.cwd === cwd && isSame(session.definitions, definitions);
-      const refusal = signal.aborted ? undefined : await this.#refusal(prepared, origin, signal);
+      const refusal = signal.aborted ? undefined : await this.#refusal(call, prepared, origin, signal);
       if (refusal !== undefined) return failed('denied', refusal);
       // Security: a person may take minutes to answer, and what they said yes to must still be what happens.
       const isUnchanged = isSame(prepared.actions, tool.prepare(input, this.#session()).actions) && isAsAllowed(this.#options.sandbox);
       if (signal.aborted) return failed('interrupted', 'Interrupted before it began. Nothing was run.');
       const startedAt = performance.now();
-      const running = { tool: name, text: this.#options.redact(mainText(input)), since: new Date() };
-      this.#running.add(running);
+      call.begin();
       const { actions } = prepared;
-      const sandbox = new AllowedSandbox(this.#options.sandbox, { isAsAllowed, signal, ...this.#networkFor(actions, origin, signal) });
-      const result = isUnchanged ? await this.#run(prepared, { ...options, signal, sandbox }) : undefined;
+      const permission = { isAsAllowed, signal, call, ...this.#networkFor(actions, origin, signal) };
+      const sandbox = new AllowedSandbox(this.#options.sandbox, permission);
+      const result = isUnchanged ? await this.#run(prepared, { ...options, sandbox }) : undefined;
       sandbox.end();
-      this.#running.delete(running);
       if (!result) {
         prepared = tool.prepare(input, this.#session());
         continue;
       }
       const durationMs = Math.round(performance.now() - startedAt);
-      if (actions.length > 0) this.#options.finished?.({ tool: name, actions, origin, result, durationMs });
+      if (actions.length > 0) this.#options.finished?.({ tool: tool.name, actions, origin, result, durationMs });
       return result;
     }
     return failed('denied', 'It was not run: the directory or the functions of the session kept changing while it was being allowed.');
@@ -184,7 +188,7 @@ export class Toolbox {
       // there is to see is what the script makes of it.
       call: (name, input, until) => {
         const signal = until ? AbortSignal.any([options.signal, until]) : options.signal;
-        const { origin = withoutPerson } = options;
+        const { origin } = options;
         // A question it asks is not one about the call itself, which has begun.
         const run = origin.run === undefined ? undefined : `${origin.run}/inside`;
         return this.#attempt(name, input, { ...options, signal, progress: undefined, isInner: true, origin: { ...origin, run } });
@@ -212,13 +216,16 @@ export class Toolbox {
   }
 
   /** Security: any failure while judging or asking means no. */
-  async #refusal({ actions }: Prepared<unknown>, origin: CallOrigin, signal: AbortSignal): Promise<string | undefined> {
+  async #refusal(call: RunningCall, { actions }: Prepared<unknown>, origin: CallOrigin, signal: AbortSignal): Promise<string | undefined> {
     if (actions.length === 0) return undefined;
+    const waits = [call.waiting('judge')];
     try {
-      const permission = await this.#options.guard(actions, origin, signal);
+      const permission = await this.#options.guard(actions, origin, signal, () => void waits.push(call.waiting('approval')));
       return permission.allowed === true ? undefined : (permission.reason ?? 'It was not allowed.');
     } catch (error) {
       return `It was not run, because it could not be decided whether it may: ${messageOf(error)}`;
+    } finally {
+      for (const over of waits) over();
     }
   }
 }

@@ -110,7 +110,7 @@ describe('provider failures', () => {
   ] as const)('%s: retries after %s in the middle of a text, and shows no text twice', async (cut, _what) => {
     await using rig = await startRig(inTurn({ pieces: [{ text: 'Hel' }, { cut }] }, says('Hello')));
     expect(await rig.run('go')).toEqual({ kind: 'answered', text: 'Hello' });
-    expect(rig.events.map(({ type }) => type)).toEqual(['text', 'text-discarded', 'waiting', 'text', 'step-finished']);
+    expect(rig.events.map(({ type }) => type)).toEqual(['asking', 'text', 'text-discarded', 'waiting', 'text', 'step-finished']);
     expect(shownText(rig.events)).toBe('Hello');
     expect(rig.transcript.length).toBe(2);
   });
@@ -147,7 +147,7 @@ describe('provider failures', () => {
     });
     await rig.server.requests[0]?.disconnected;
     expect(rig.server.requests).toHaveLength(1);
-    expect(rig.events).toEqual([]);
+    expect(rig.events).toEqual([{ type: 'asking' }]);
   });
 
   it('gives up a model that stops in the middle of its answer twice', async () => {

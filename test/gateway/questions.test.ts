@@ -36,6 +36,8 @@ describe('questions', async () => {
     expect(card?.buttons?.flat().map(({ label }) => label)).toEqual(['Once', 'This session', 'Always', 'Deny']);
     for (const { data } of card?.buttons?.flat() ?? []) expect(Buffer.byteLength(data)).toBeLessThanOrEqual(64);
     expect(runs()).toBe(0);
+    const waits = () => rig.activities.flatMap((one) => (one.kind === 'tool-waiting' ? [one.text] : []));
+    await until('its card says why it does not run', () => waits().includes('waiting for an answer to its question'));
     await press('Once');
     await shows('Cleaned.');
     await noticed('Answer recorded.');

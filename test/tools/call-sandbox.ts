@@ -1,5 +1,6 @@
 import type { Sandbox } from '../../src/core/sandbox.ts';
 import { AllowedSandbox } from '../../src/tools/allowed-sandbox.ts';
+import { RunningCall } from '../../src/tools/running-call.ts';
 
 /** A sandbox as a call gets it that may do everything. */
 export function callSandbox(sandbox: Sandbox): AllowedSandbox {
@@ -8,5 +9,6 @@ export function callSandbox(sandbox: Sandbox): AllowedSandbox {
     askToConnect: undefined,
     connected: undefined,
     signal: new AbortController().signal,
+    call: new RunningCall('terminal', '', undefined),
   });
 }

@@ -131,6 +131,18 @@ describeInChromium('the web page', (rig) => {
     expect(await page.evaluate('navigator.clipboard.readText()')).toMatch(/^for name in sorted\(files\):\n/);
   });
 
+  it('shows on the card of a tool what it waits for, also after the page was loaded anew', async () => {
+    const page = await rig.signedIn();
+    await say(page, 'tool and wait');
+    const waiting = page.getByRole('region', { name: 'terminal: waiting for a free sandbox' });
+    await waiting.waitFor();
+    await page.reload();
+    await waiting.getByText('waiting for a free sandbox').waitFor();
+    await page.getByRole('button', { name: 'Stop' }).click();
+    await page.getByRole('region', { name: 'terminal: done' }).waitFor();
+    expect(await page.getByText('waiting for a free sandbox').count()).toBe(0);
+  });
+
   it("shows a tool's output while it runs, and folds it when it is done", async () => {
     const page = await rig.signedIn();
     await say(page, 'tool please');

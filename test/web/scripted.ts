@@ -65,6 +65,7 @@ async function tool(gateway: TestGateway, incoming: IncomingMessage): Promise<vo
   for (let line = 1; line <= 12; line++) {
     channel.activity(place, { kind: 'tool-output', ...about, text: `ok ${line} - test number ${line} passes\n` });
   }
+  if (incoming.text.includes('and wait')) channel.activity(place, { kind: 'tool-waiting', ...about, text: 'waiting for a free sandbox' });
   await untilStopped(gateway, incoming);
   channel.activity(place, { kind: 'tool-ended', ...about, ok: true, text: 'exit code 0' });
   await channel.send(place, { text: 'All 12 tests pass.' });

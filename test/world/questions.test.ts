@@ -95,6 +95,8 @@ for (const kind of ['bubblewrap', 'docker'] as const) {
         const asked = Date.now();
         say('/run curl -skS https://slow.test/; echo "slow ended with $?"');
         await card('slow.test:443');
+        say('/status');
+        await program().shows(/terminal: .*slow\.test.*, waiting for an answer about a connection for \d+ s/, ada);
         // Longer than terminal.timeout.
         await until('the time of the command would be over', () => Date.now() - asked > 6_000);
         await press('slow.test:443', 'This session');

@@ -60,7 +60,9 @@ function withActivity(timeline: Timeline, activity: Activity, after: number | un
   }
   if (!call) return timeline;
   if (activity.kind === 'tool-output') return withCall(timeline, { ...call, output: (call.output + activity.text).slice(-maxOutput) });
-  return withCall(timeline, { ...call, state: activity.ok ? 'ok' : 'failed', output: call.output || activity.text });
+  if (activity.kind === 'tool-waiting')
+    return call.state === 'running' ? withCall(timeline, { ...call, waiting: activity.text }) : timeline;
+  return withCall(timeline, { ...call, waiting: undefined, state: activity.ok ? 'ok' : 'failed', output: call.output || activity.text });
 }
 
 function withCall(timeline: Timeline, call: Call): Timeline {

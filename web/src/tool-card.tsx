@@ -15,14 +15,15 @@ export const ToolCard = memo(({ call }: { call: Call }) => {
   const body = `call-${callKey(call)}`;
   const main = mainInput(call.input);
   return (
-    <section class={`tool ${call.state}`} aria-label={`${call.tool}: ${stateWords[call.state]}`}>
+    <section class={`tool ${call.state}`} aria-label={`${call.tool}: ${call.waiting ?? stateWords[call.state]}`}>
       <button type="button" class="tool-head" aria-expanded={isOpen} aria-controls={body} onClick={() => setChoice(!isOpen)}>
         <span class="tool-state">
           {call.state === 'running' ? <span class="spinner" /> : <Icon name={call.state === 'ok' ? 'check' : 'cross'} />}
         </span>
         <span class="tool-name">{call.tool}</span>
         <span class="tool-summary">{main.split('\n')[0]}</span>
-        {call.state === 'interrupted' && <span class="tool-interrupted">{stateWords.interrupted}</span>}
+        {call.waiting !== undefined && <span class="tool-note">{call.waiting}</span>}
+        {call.state === 'interrupted' && <span class="tool-note">{stateWords.interrupted}</span>}
         <Icon name="chevron" />
       </button>
       {isOpen && (

@@ -1,5 +1,6 @@
 import type { Usage } from '../../core/conversation.ts';
 import { sessionPartsText } from '../../core/session.ts';
+import { type WaitKind, waitText } from '../../core/waits.ts';
 import { lifetimeText, type SessionActivity } from '../../gateway/commands/session-lines.ts';
 import type { Gateway } from '../../gateway/gateway.ts';
 import { durationText } from '../../lib/duration.ts';
@@ -12,13 +13,22 @@ export interface SessionStatus {
   /** People who are not asked there. */
   yolo: { by: string; since: string }[];
   turnSince: string | null;
-  running: { tool: string; command: string; since: string; background: boolean }[];
+  /** Since when the model has been asked and has said nothing. */
+  modelAskedAt: string | null;
+  /** `since`: when it began to run, or to wait. `waitsFor`: null while it runs. `place`: in the queue, where that is known. */
+  running: {
+    tool: string;
+    command: string;
+    since: string;
+    background: boolean;
+    waitsFor: { kind: WaitKind; place: number | null } | null;
+  }[];
   sandbox: { name: string; backend: string; image: string | null; closesInSeconds: number | null } | null;
   pending: number;
   usage: { inputTokens: number; outputTokens: number; cost: number | null };
 }
 
-const idle = { sandbox: undefined, running: [], turnSince: undefined };
+const idle = { sandbox: undefined, running: [], turn: undefined };
 
 /** Those with approvals switched off come first. Without a gateway, what the state database knows of sessions. */
 export async function sessionStatuses(app: App, gateway: Pick<Gateway, 'active'> | undefined): Promise<SessionStatus[]> {
@@ -40,16 +50,18 @@ export async function sessionStatuses(app: App, gateway: Pick<Gateway, 'active'>
   return found;
 }
 
-function asJson(title: string, { yolo, turnSince, running, sandbox, pending }: SessionActivity, usage: Usage | undefined): SessionStatus {
+function asJson(title: string, { yolo, turn, running, sandbox, pending }: SessionActivity, usage: Usage | undefined): SessionStatus {
   return {
     title: printable(title),
     yolo: yolo.map(({ by, since }) => ({ by: printable(by), since: since.toISOString() })),
-    turnSince: turnSince?.toISOString() ?? null,
-    running: running.map(({ tool, text, since, isBackground }) => ({
+    turnSince: turn?.since.toISOString() ?? null,
+    modelAskedAt: turn?.modelAskedAt?.toISOString() ?? null,
+    running: running.map(({ tool, text, since, isBackground, waitsFor }) => ({
       tool,
       command: printable(text),
       since: since.toISOString(),
       background: isBackground,
+      waitsFor: waitsFor ? { kind: waitsFor.kind, place: waitsFor.place ?? null } : null,
     })),
     sandbox: sandbox
       ? {
@@ -67,13 +79,15 @@ function asJson(title: string, { yolo, turnSince, running, sandbox, pending }: S
 const maxCommand = 80;
 
 /** The activity of a session, in one line. */
-export function sessionText({ turnSince, running, sandbox, pending, usage }: SessionStatus, now: Date): string {
+export function sessionText({ turnSince, modelAskedAt, running, sandbox, pending, usage }: SessionStatus, now: Date): string {
   const since = (start: string): string => durationText(now.getTime() - Date.parse(start));
-  const calls = running.map(({ tool, command, since: start, background }) => {
+  const calls = running.map(({ tool, command, since: start, background, waitsFor }) => {
     const text = command.length > maxCommand ? `${command.slice(0, maxCommand - 1)}…` : command;
-    return `${background ? 'background' : tool} ${text}, running for ${since(start)}`;
+    const doing = waitsFor ? waitText({ ...waitsFor, place: waitsFor.place ?? undefined }) : 'running';
+    return `${background ? 'background' : tool} ${text}, ${doing} for ${since(start)}`;
   });
-  const turn = turnSince === null || calls.length > 0 ? [] : [`turn running for ${since(turnSince)}`];
+  const asked = modelAskedAt === null ? '' : `, ${waitText({ kind: 'model' })} for ${since(modelAskedAt)}`;
+  const turn = turnSince === null || calls.length > 0 ? [] : [`turn running for ${since(turnSince)}${asked}`];
   const left = sandbox && lifetimeText(sandbox.closesInSeconds === null ? undefined : sandbox.closesInSeconds * 1000);
   const price = usage.cost === null ? '' : `, about $${usage.cost.toFixed(4)}`;
   return [

@@ -7,6 +7,7 @@ type Started = Extract<Activity, { kind: 'tool-started' }>;
 interface Call {
   label: string;
   output: string;
+  waiting: string | undefined;
 }
 
 const maxKept = 4000;
@@ -23,12 +24,21 @@ export class CallLines {
   }
 
   started({ turn, call, tool, input }: Started): void {
-    this.#calls.set(`${turn}/${call}`, { label: cut(`${printable(tool)}  ${summaryOf(input)}`, maxLabelLength), output: '' });
+    this.#calls.set(`${turn}/${call}`, {
+      label: cut(`${printable(tool)}  ${summaryOf(input)}`, maxLabelLength),
+      output: '',
+      waiting: undefined,
+    });
   }
 
   printed(turn: string, call: string, text: string): void {
     const found = this.#calls.get(`${turn}/${call}`);
     if (found) found.output = (found.output + text).slice(-maxKept);
+  }
+
+  waiting(turn: string, call: string, text: string | undefined): void {
+    const found = this.#calls.get(`${turn}/${call}`);
+    if (found) found.waiting = text && printable(text);
   }
 
   /** The line that stays on the screen. */
@@ -44,13 +54,14 @@ export class CallLines {
   }
 
   lines(sign: string, columns: number): string[] {
-    return [...this.#calls.values()].flatMap(({ label, output }) => {
+    return [...this.#calls.values()].flatMap(({ label, output, waiting }) => {
       const tail = plainText(output)
         .split('\n')
         .map(printable)
         .filter((line) => line !== '')
         .slice(-tailLines);
-      return [cut(`${sign} ${label}`, columns - 1), ...tail.map((line) => cut(`  ${line}`, columns - 1))];
+      const lines = waiting === undefined ? tail : [...tail.slice(1 - tailLines), waiting];
+      return [cut(`${sign} ${label}`, columns - 1), ...lines.map((line) => cut(`  ${line}`, columns - 1))];
     });
   }
 }

@@ -236,7 +236,7 @@ export class TerminalHost implements Channel {
   }
 
   #remember(chat: string, activity: Activity): void {
-    if (activity.kind === 'tool-output') return;
+    if (activity.kind === 'tool-output' || activity.kind === 'tool-waiting') return;
     const running = (this.#running.get(chat) ?? []).filter((one) => !isEndedBy(one, activity));
     const isStart = activity.kind === 'turn-started' || activity.kind === 'tool-started';
     const now = isStart ? [...running, activity] : running;

@@ -16,7 +16,7 @@ export class CallMemory {
 
   /** `find`: the call as it is when it is written. */
   note(chat: string, activity: Activity, find: (which: { turn: string; call: string }) => WebCall | undefined): void {
-    if (activity.kind === 'turn-started' || activity.kind === 'turn-ended') return;
+    if (!('call' in activity) || activity.kind === 'tool-waiting') return;
     const key = JSON.stringify([chat, activity.turn, activity.call]);
     const save = (): void => {
       clearTimeout(this.#timers.get(key));

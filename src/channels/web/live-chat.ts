@@ -150,11 +150,17 @@ export class LiveChat {
       const call = this.#calls.get(keyOf(activity));
       if (call && activity.kind === 'tool-output')
         this.#calls.set(keyOf(call), { ...call, output: (call.output + activity.text).slice(-maxOutput) });
+      if (call?.state === 'running' && activity.kind === 'tool-waiting') this.#calls.set(keyOf(call), { ...call, waiting: activity.text });
       if (call && activity.kind === 'tool-ended') this.#end(call, activity.ok, activity.text);
     }
   }
 
   #end(call: WebCall, ok: boolean, text: string): void {
-    this.#calls.set(keyOf(call), { ...call, state: ok ? 'ok' : 'failed', output: call.output || text.slice(-maxOutput) });
+    this.#calls.set(keyOf(call), {
+      ...call,
+      waiting: undefined,
+      state: ok ? 'ok' : 'failed',
+      output: call.output || text.slice(-maxOutput),
+    });
   }
 }

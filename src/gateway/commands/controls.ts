@@ -86,10 +86,11 @@ export class Controls implements SessionControls {
     const { tools, running, channel, place } = this.#session;
     if (!running) return { text: 'No turn is running, so this cannot run.' };
     const { id: turn, signal } = running;
-    const call = `${turn}/${commandCall}`;
+    const call = commandCall;
+    const run = `${turn}/${call}`;
     channel.activity?.(place, { kind: 'tool-started', turn, call, tool: name, input });
     const progress = (text: string): void => channel.activity?.(place, { kind: 'tool-output', turn, call, text });
-    const result = await tools.call(name, input, { run: call, origin: { ...this.#origin, isTyped: true }, signal, progress });
+    const result = await tools.call(name, input, { run, origin: { ...this.#origin, isTyped: true }, signal, progress });
     channel.activity?.(place, { kind: 'tool-ended', turn, call, ok: result.ok, text: result.text });
     return shown(result, channel.traits);
   }
@@ -104,7 +105,7 @@ export class Controls implements SessionControls {
       this.usage(),
     ]);
     const others = waiting.filter(({ seq }) => seq !== this.#accepted.entry.seq);
-    const own = sessionLines({ ...tools.status(), yolo, turnSince: running?.since, pending: questions.length }, new Date());
+    const own = sessionLines({ ...tools.status(), yolo, turn: running, pending: questions.length }, new Date());
     return [...alerts, ...own, `Messages waiting: ${others.length}`, `Usage: ${usage}`, ...lines].map((line) => `- ${line}`).join('\n');
   }
 

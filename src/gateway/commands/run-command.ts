@@ -1,5 +1,6 @@
 import { HermeticError } from '../../core/errors.ts';
 import type { ChatSession } from '../session.ts';
+import { CallWaits } from '../turns/call-waits.ts';
 import { leftOut, whereFilesAre } from '../turns/incoming-files.ts';
 import { inputOf, originOf } from '../turns/input.ts';
 import type { AcceptedMessage, RunningTurn } from '../turns/running-turn.ts';
@@ -30,10 +31,12 @@ export async function runCommand(session: ChatSession, accepted: AcceptedMessage
 export async function runCommandTurn(session: ChatSession, turn: RunningTurn, accepted: AcceptedMessage): Promise<void> {
   const { channel, place } = session;
   const line = new StatusLine(session, turn.id);
+  const waits = new CallWaits(session, turn.id, (activity) => channel.activity?.(place, activity));
   channel.activity?.(place, { kind: 'turn-started', turn: turn.id });
   try {
     await runCommand(session, accepted);
   } finally {
+    waits.end();
     await line.end();
     channel.activity?.(place, { kind: 'turn-ended', turn: turn.id });
   }

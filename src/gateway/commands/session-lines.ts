@@ -1,13 +1,17 @@
 import type { Yolo } from '../../core/store.ts';
+import { waitText } from '../../core/waits.ts';
 import { durationText } from '../../lib/duration.ts';
 import { printable } from '../../lib/printable.ts';
 import type { ToolsStatus } from '../deps.ts';
+import type { RunningTurn } from '../turns/running-turn.ts';
+
+/** A turn that runs. `modelAskedAt`: undefined unless the model has been asked and has said nothing yet. */
+export type TurnActivity = Pick<RunningTurn, 'since' | 'modelAskedAt'>;
 
 /** The activity of one session now. */
 export interface SessionActivity extends ToolsStatus {
   yolo: readonly Yolo[];
-  /** Since when a turn runs; undefined when none does. */
-  turnSince: Date | undefined;
+  turn: TurnActivity | undefined;
   /** Questions that wait for an answer. */
   pending: number;
 }
@@ -15,18 +19,20 @@ export interface SessionActivity extends ToolsStatus {
 const maxCommand = 120;
 
 /** For people, the most important first: one line each. */
-export function sessionLines({ yolo, turnSince, running, sandbox, pending }: SessionActivity, now: Date): string[] {
+export function sessionLines({ yolo, turn, running, sandbox, pending }: SessionActivity, now: Date): string[] {
   const since = (start: Date): string => durationText(now.getTime() - start.getTime());
-  const calls = running.map(({ tool, text, since: start, isBackground }) => {
+  const calls = running.map(({ tool, text, since: start, isBackground, waitsFor }) => {
     const what = isBackground ? 'In the background' : tool;
-    return `${what}: \`${cut(printable(text).replaceAll('`', "'"))}\`, running for ${since(start)}`;
+    const doing = waitsFor ? waitText(waitsFor) : 'running';
+    return `${what}: \`${cut(printable(text).replaceAll('`', "'"))}\`, ${doing} for ${since(start)}`;
   });
+  const asked = turn?.modelAskedAt && `, ${waitText({ kind: 'model' })} for ${since(turn.modelAskedAt)}`;
   return [
     ...yolo.map(
       ({ by, since: start }) =>
         `YOLO: approvals are off in this session, for ${since(start)} (only for ${printable(by)}). Turn them on with /yolo off.`,
     ),
-    turnSince ? `A turn has been running for ${since(turnSince)}.` : 'Nothing is running.',
+    turn ? `A turn has been running for ${since(turn.since)}${asked ?? ''}.` : 'Nothing is running.',
     ...calls,
     `Questions pending in this session: ${pending}`,
     sandbox ? sandboxLine(sandbox) : 'No sandbox is open for this session; the first command opens one.',

@@ -14,6 +14,8 @@ export interface RunningTurn {
   /** The messages it began with. */
   messages: readonly AcceptedMessage[];
   since: Date;
+  /** undefined unless the model has been asked and has said nothing yet. */
+  modelAskedAt: Date | undefined;
   /** The role of the person with the fewest rights. */
   role: Role;
   controller: AbortController;

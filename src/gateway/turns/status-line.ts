@@ -1,6 +1,7 @@
 import type { Place } from '../../core/channel.ts';
+import { waitsForPerson, waitText } from '../../core/waits.ts';
 import { printable } from '../../lib/printable.ts';
-import type { ToolsStatus } from '../deps.ts';
+import type { RunningWork } from '../deps.ts';
 import type { Outbox } from '../outbox/outbox.ts';
 import type { ChatSession } from '../session.ts';
 
@@ -41,7 +42,9 @@ export class StatusLine {
   #look(): void {
     const { place, deps, tools, logError } = this.#session;
     const now = Date.now();
-    const calls = tools.status().running.filter(({ isBackground }) => !isBackground);
+    // What waits for a person has a card of its own.
+    const isShown = ({ isBackground, waitsFor }: RunningWork): boolean => !isBackground && !(waitsFor && waitsForPerson.has(waitsFor.kind));
+    const calls = tools.status().running.filter(isShown);
     const isLong = calls.some(({ since }) => now - since.getTime() >= firstAfterMs);
     if (this.#shown === '' && !isLong) return;
     const text = textOf(calls, now);
@@ -75,12 +78,14 @@ function lineKey(turn: string, count: number): string {
   return `status/${turn}/${count}`;
 }
 
-function textOf([first, ...more]: ToolsStatus['running'], now: number): string {
+function textOf([first, ...more]: readonly RunningWork[], now: number): string {
   if (!first) return 'Thinking…';
   const line = printable(first.text);
   const what = line === '' ? first.tool : code(line.length > maxTextLength ? `${line.slice(0, maxTextLength)}…` : line);
   const others = more.length > 0 ? `, and ${more.length} more` : '';
-  return `Running ${what}${others} (${elapsed(now - first.since.getTime())})`;
+  const time = elapsed(now - first.since.getTime());
+  const doing = first.waitsFor ? `${waitText(first.waitsFor).replace('w', 'W')}:` : 'Running';
+  return `${doing} ${what}${others} (${time})`;
 }
 
 /** Not exact: every change of it is a request to the platform. */

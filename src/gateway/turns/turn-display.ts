@@ -3,6 +3,7 @@ import type { AgentEvent, TurnResult } from '../../core/agent.ts';
 import type { Activity } from '../../core/channel.ts';
 import { LiveMessage } from '../outbox/live-message.ts';
 import type { ChatSession } from '../session.ts';
+import { CallWaits } from './call-waits.ts';
 import { RetryNotice } from './retry-notice.ts';
 import { answerKey, endKey, type RunningTurn } from './running-turn.ts';
 import { StatusLine } from './status-line.ts';
@@ -19,6 +20,7 @@ export class TurnDisplay {
   readonly #turn: RunningTurn;
   readonly #retrying: RetryNotice;
   readonly #line: StatusLine;
+  readonly #waits: CallWaits;
   readonly #typing: NodeJS.Timeout;
   #live: LiveMessage | undefined;
   /** Answers of the model so far; each is a message of its own. */
@@ -34,6 +36,7 @@ export class TurnDisplay {
     const { place, deps } = session;
     this.#retrying = new RetryNotice(deps.settings.retryNoticeMs ?? defaultRetryNoticeMs, (reason) => this.#sayRetry(reason));
     this.#line = new StatusLine(session, turn.id);
+    this.#waits = new CallWaits(session, turn.id, (activity) => this.#show(activity));
     deps.outbox.typing(place);
     this.#typing = setInterval(() => deps.outbox.typing(place), typingEveryMs);
     this.#show({ kind: 'turn-started', turn: turn.id });
@@ -42,7 +45,11 @@ export class TurnDisplay {
   hear(event: AgentEvent): void {
     const turn = this.#turn.id;
     if (event.type === 'waiting') this.#retrying.failed(event.reason);
-    else if (event.type !== 'text-discarded') this.#retrying.answered();
+    else if (event.type === 'asking') this.#turn.modelAskedAt = new Date();
+    else if (event.type !== 'text-discarded') {
+      this.#retrying.answered();
+      this.#turn.modelAskedAt = undefined;
+    }
     switch (event.type) {
       case 'text':
         this.#live ??= this.#liveMessage();
@@ -84,6 +91,7 @@ export class TurnDisplay {
 
   async end(): Promise<void> {
     this.#retrying.stop();
+    this.#waits.end();
     await this.#line.end();
     clearInterval(this.#typing);
     this.#show({ kind: 'turn-ended', turn: this.#turn.id });

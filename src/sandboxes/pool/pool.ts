@@ -4,7 +4,7 @@ import { type OpenListener, quiet } from '../../core/sandbox.ts';
 import { Latest } from '../../lib/latest.ts';
 import { pause } from '../../lib/pause.ts';
 import { PlaceNotices } from './place-notices.ts';
-import { type Opened, PooledSandbox } from './pooled-sandbox.ts';
+import { type Opened, PooledSandbox, type PoolListener } from './pooled-sandbox.ts';
 import { Slots } from './slots.ts';
 
 export interface PoolOptions<Session, T extends OpenedInPool = OpenedInPool> {
@@ -151,7 +151,7 @@ export class SandboxPool<Session, T extends OpenedInPool = OpenedInPool> {
     }, this.#options.stopAgainEveryMs ?? stopAgainEveryMs).unref();
   }
 
-  async #openOne(name: string, session: Session, listener: OpenListener, signal: AbortSignal | undefined): Promise<T> {
+  async #openOne(name: string, session: Session, listener: PoolListener, signal: AbortSignal | undefined): Promise<T> {
     const kept = this.#kept.get(name);
     const giveBack = await this.#takePlace(name, listener, signal);
     try {
@@ -168,7 +168,7 @@ export class SandboxPool<Session, T extends OpenedInPool = OpenedInPool> {
   }
 
   /** A backend may have a maximum of its own, which other programs fill too: then the session waits as for a place of ours. */
-  async #openWithRoom(session: Session, listener: OpenListener, signal: AbortSignal | undefined): Promise<T> {
+  async #openWithRoom(session: Session, listener: PoolListener, signal: AbortSignal | undefined): Promise<T> {
     const over = AbortSignal.any([this.#stopping.signal, ...(signal ? [signal] : [])]);
     for (let isTold = false; ; isTold = true) {
       const made = await this.#making.take(() => undefined, signal);
@@ -179,12 +179,13 @@ export class SandboxPool<Session, T extends OpenedInPool = OpenedInPool> {
       });
       if (!(opened instanceof HermeticError)) return opened;
       if (!isTold) listener.notice(`${opened.message} This session waits.`, 'All sandboxes are in use. This session waits for one.');
+      listener.queued({ place: undefined });
       if (!(await this.#endIdlest())) await pause(opened.retryAfterMs ?? betweenLooksMs, over);
       over.throwIfAborted();
     }
   }
 
-  async #takePlace(name: string, listener: OpenListener, signal: AbortSignal | undefined): Promise<() => void> {
+  async #takePlace(name: string, listener: PoolListener, signal: AbortSignal | undefined): Promise<() => void> {
     const kept = this.#kept.get(name);
     if (kept) {
       this.#kept.delete(name);
@@ -202,7 +203,12 @@ export class SandboxPool<Session, T extends OpenedInPool = OpenedInPool> {
     try {
       // The commands of the others may outlive this program, so stopping must not wait for them.
       const over = AbortSignal.any([this.#stopping.signal, ...(signal ? [signal] : [])]);
-      const giveBack = await this.#slots.take((place) => places.changed(place), over);
+      const queued = (place: number): void => {
+        listener.queued({ place });
+        places.changed(place);
+      };
+      const giveBack = await this.#slots.take(queued, over);
+      listener.queued(undefined);
       if (places.isWaiting) say('It is the turn of this session: its sandbox is being opened.');
       return giveBack;
     } finally {

@@ -7,11 +7,21 @@ export interface Opened {
   compare(): Promise<Comparison>;
 }
 
+/** In the queue for a place. `place` is undefined where others are waited for whose number is not known. */
+export interface Queued {
+  place: number | undefined;
+}
+
+export interface PoolListener extends OpenListener {
+  /** Told when the sandbox waits for a place, whenever that changes, and with undefined when it waits no more. */
+  queued(queued: Queued | undefined): void;
+}
+
 export interface PooledOptions<T extends Opened> {
   /** Until it is open and has one. */
   name: string;
   /** Opens or finds the sandbox, when there is room for it. */
-  open(listener: OpenListener, signal?: AbortSignal): Promise<T>;
+  open(listener: PoolListener, signal?: AbortSignal): Promise<T>;
   idleMs: number;
   /** How long after the last command a process that was left running keeps it open; 0: for as long as it runs. */
   backgroundMs: number;
@@ -51,6 +61,7 @@ export class PooledSandbox<T extends Opened = Opened> implements Sandbox {
   #listening = 0;
   #idleSince = Date.now();
   #timer: NodeJS.Timeout | undefined;
+  #queued: Queued | undefined;
   #name: string;
   #directory = '/';
   #definitions: Readonly<Record<string, string>> = {};
@@ -93,6 +104,11 @@ export class PooledSandbox<T extends Opened = Opened> implements Sandbox {
   /** undefined while it is not open. */
   get opened(): T | undefined {
     return this.#open;
+  }
+
+  /** undefined unless it is being opened. */
+  get opening(): { queued: Queued | undefined } | undefined {
+    return this.#opening && { queued: this.#queued };
   }
 
   /** Makes sure that it is open. When several do at once, the first one's signal counts. */
@@ -258,7 +274,10 @@ export class PooledSandbox<T extends Opened = Opened> implements Sandbox {
     // Not the listener of this moment: the sandbox may have a notice later, when there is another one.
     const notice = (text: string, inChat?: string): void => this.listener.notice(text, inChat);
     const progress = (text: string): void => this.listener.progress(text);
-    const opened = await this.#options.open({ notice, progress }, signal);
+    const queued = (now: Queued | undefined): void => {
+      this.#queued = now;
+    };
+    const opened = await this.#options.open({ notice, progress, queued }, signal).finally(() => queued(undefined));
     this.#name = opened.sandbox.name;
     if (this.#lost !== undefined) {
       this.listener.notice(`The sandbox was lost: ${this.#lost}. ${madeAgain}`, `The sandbox was lost. ${madeAgain}`);

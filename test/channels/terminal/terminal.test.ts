@@ -73,6 +73,16 @@ describe('tools at a terminal', () => {
     channel.activity(channel.place, { kind: 'turn-ended', turn: 't' });
     expect(screen.live).toEqual([]);
   });
+
+  it('shows below a tool what it waits for, as long as it waits', async () => {
+    const { channel, screen } = await seenRig();
+    channel.activity(channel.place, { kind: 'turn-started', turn: 't' });
+    channel.activity(channel.place, { kind: 'tool-started', turn: 't', call: 'c', tool: 'terminal', input: { command: 'npm test' } });
+    channel.activity(channel.place, { kind: 'tool-waiting', turn: 't', call: 'c', text: 'waiting for a free sandbox' });
+    expect(screen.live.slice(1)).toEqual(['  waiting for a free sandbox']);
+    channel.activity(channel.place, { kind: 'tool-waiting', turn: 't', call: 'c', text: undefined });
+    expect(screen.live.slice(1)).toEqual([]);
+  });
 });
 
 describe('questions at a terminal', () => {
