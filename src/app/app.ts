@@ -15,6 +15,7 @@ import { SessionSandboxes } from '../sandboxes/session-sandboxes.ts';
 import { Approvals } from './approvals.ts';
 import { redactorOf } from './secrets.ts';
 import { SandboxStatusCache } from './status/sandbox-status-cache.ts';
+import { TraceLog } from './trace-log.ts';
 
 /** The parts of Hermetic, put together from a configuration. Each is made when it is first asked for; before that there is no input or output. */
 export class App {
@@ -34,6 +35,7 @@ export class App {
   #sandboxes: SessionSandboxes | undefined;
   #approvals: Approvals | undefined;
   #status: SandboxStatusCache | undefined;
+  #trace: TraceLog | undefined;
 
   constructor(loaded: LoadedConfig, workingDirectory: string) {
     this.#loaded = loaded;
@@ -62,6 +64,14 @@ export class App {
     this.redact('');
     this.#egress.rulesChanged();
     this.#status?.settingsChanged();
+    this.#trace?.follow(loaded.config.log.trace);
+  }
+
+  /** Until `close`, writes the changes of state that `log.trace` asks for, one in a line. */
+  traceTo(write: (line: string) => void): void {
+    this.#trace?.stop();
+    this.#trace = new TraceLog(this.redact, write);
+    this.#trace.follow(this.loaded.config.log.trace);
   }
 
   /** Without an authority no request gets a value. The next sandbox to open says why. */
@@ -139,5 +149,6 @@ export class App {
     const store = await this.#store;
     this.#store = undefined;
     await store?.close();
+    this.#trace?.stop();
   }
 }

@@ -70,6 +70,7 @@ export class GatewayProgram {
 
   static async create(options: ProgramOptions): Promise<GatewayProgram> {
     const { app } = options;
+    app.traceTo(options.log);
     return new GatewayProgram(options, await app.store(), await app.approvals.questions());
   }
 

@@ -28,6 +28,13 @@ export function appOf(io: CliIo): App {
   return createApp({ environment: io.environment });
 }
 
+/** For commands that run something: with the trace that `log.trace` asks for on stderr. */
+export function tracedAppOf(io: CliIo): App {
+  const app = appOf(io);
+  app.traceTo(listenerOn(io).progress);
+  return app;
+}
+
 /** Opens the session's sandbox and tells the person on stderr what they should know. */
 export async function openSession(
   io: CliIo,

@@ -4,7 +4,7 @@ import { HermeticError } from '../core/errors.ts';
 import { errorText } from '../lib/error-text.ts';
 import { replaceFile } from '../lib/replace-file.ts';
 import { conflictsIn } from './conflicts.ts';
-import { isCollection, scalarFromText } from './environment-layer.ts';
+import { isCollection, listedNames, scalarFromText } from './environment-layer.ts';
 import { complaintsAbout, throwProblems, unknownKeyError } from './explain.ts';
 import { refuseForeign } from './home.ts';
 import { type ConfigKey, findKey } from './keys.ts';
@@ -198,6 +198,8 @@ function isRecord(value: unknown): value is Record<string, unknown> {
 /** Lists and maps are YAML, and so also JSON. Text needs no quotes. */
 function valueFromText(key: ConfigKey, text: string): unknown {
   if (!isCollection(key.kind)) return scalarFromText(key, text);
+  const names = listedNames(key, text);
+  if (names) return names;
   const document = parseYaml(text);
   if (document.errors.length === 0) return document.toJS();
   throw new HermeticError('config/bad-value', `${key.name} must be ${key.notes.expects}, written as JSON or YAML.`);

@@ -76,12 +76,21 @@ const notJson = Symbol('not JSON');
 /** A text that is not what the key's kind looks like is given back as it is, for the schema to refuse. */
 function valueOfVariable(key: ConfigKey, text: string): unknown {
   if (!isCollection(key.kind)) return scalarFromText(key, text);
+  const names = listedNames(key, text);
+  if (names) return names;
   try {
     return JSON.parse(text);
   } catch {
     // The parser's message quotes the text, which may be a secret.
     return notJson;
   }
+}
+
+/** A list of fixed names may be written with commas between them. undefined when it is not. */
+export function listedNames({ kind }: ConfigKey, text: string): string[] | undefined {
+  const isOfNames = kind instanceof z.ZodArray && kind.element instanceof z.ZodEnum;
+  if (!isOfNames || /^\s*[[-]/.test(text)) return undefined;
+  return text.split(',').map((name) => name.trim());
 }
 
 /** Lists and maps are written as JSON or YAML. */

@@ -17,7 +17,7 @@ For every key, the first of these that sets it counts:
 4. the default.
 
 \`HERMETIC_HOME\` is \`~/.hermetic\` unless the environment says otherwise, and is made with mode 0700. Nothing starts while others can write to it. A blank variable counts as unset. Lists and
-maps are JSON in the environment. For a key without a default, \`null\` and empty text in \`config.yaml\` mean unset.
+maps are JSON in the environment; a list of fixed names may also have commas between them. For a key without a default, \`null\` and empty text in \`config.yaml\` mean unset.
 
 The home, \`config.yaml\` and \`.env\` have to belong to you or to root, and so have the directories above them, which others may write only with the sticky bit (as \`/tmp\` has); \`.env\` must be
 readable by its owner alone (mode 600). Otherwise nothing starts, and a running gateway keeps its last good configuration. \`.env\` holds \`NAME=value\` lines, with \`export\`, comments, \`'literal'\` and

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import type { ChannelDriver, PlatformOptions } from '../channels/driver.ts';
 import { channelDrivers } from '../channels/index.ts';
 import { webOptions } from '../channels/web/options.ts';
-import { audit, codeExecution, model, security, toolOutput } from './sections/agent.ts';
+import { audit, codeExecution, log, model, security, toolOutput } from './sections/agent.ts';
 import { approvals, gateway } from './sections/gateway.ts';
 import { network } from './sections/network.ts';
 import { secrets } from './sections/secrets.ts';
@@ -27,6 +27,7 @@ export const configSchema = z.strictObject({
   tool_output: toolOutput.prefault({}),
   security: security.prefault({}),
   audit: audit.prefault({}),
+  log: log.prefault({}),
   model: model.prefault({}),
   ...platforms,
   web: webOptions.prefault({}),

@@ -9,6 +9,7 @@ import type {
   NamespaceEntrance,
 } from '../core/egress.ts';
 import { HermeticError } from '../core/errors.ts';
+import { tracer } from '../core/trace.ts';
 import { settlesWithin, within } from '../lib/deadline.ts';
 import { errorText } from '../lib/error-text.ts';
 import { AllowedList } from './allowed-list.ts';
@@ -17,6 +18,9 @@ import { isBound } from './bound-secret.ts';
 import { ConnectionJournal } from './connection-journal.ts';
 import { FollowedCommands } from './followed-commands.ts';
 import type { DoorFailure, Notice, NumberedRequest, Request } from './messages.ts';
+import { noticeText, replyText } from './notice-text.ts';
+
+const trace = tracer('egress');
 
 const reportMs = 1_000;
 /** Out of memory, the thread dies, and the program does not. */
@@ -90,7 +94,9 @@ export class RunningThread {
     const giveUp = (): void => void close();
     signal?.addEventListener('abort', giveUp, { once: true });
     try {
+      trace(`network ${number}`, () => 'is opened');
       const failure = await this.#ask({ kind: 'open', door: number, entrance: { command, input, namespace } });
+      trace(`network ${number}`, () => (failure ? `could not be opened: ${failure.reason}` : 'is open'));
       await closing;
       signal?.throwIfAborted();
       if (failure) throw openError(failure);
@@ -107,6 +113,7 @@ export class RunningThread {
       close: async () => {
         this.#doors.delete(number);
         door.commands.close();
+        trace(`network ${number}`, () => 'is closed');
         await close();
       },
     };
@@ -125,6 +132,7 @@ export class RunningThread {
   }
 
   #watch(number: number, door: OpeningDoor, command: FollowedCommand): () => Promise<Connections> {
+    trace(`network ${number}`, () => `shell ${command.mark} may use it`);
     if (this.#doors.has(number)) door.commands.add(command);
     const [blocked, allowed] = [door.blocked.watch(), door.allowed.watch()];
     return async () => {
@@ -163,6 +171,7 @@ export class RunningThread {
     }
     const door = this.#doors.get(notice.door);
     if (!door) return;
+    trace(`network ${notice.door}`, () => noticeText(notice));
     if (notice.kind === 'started') tellStarted(door);
     else if (notice.kind === 'connections') {
       door.blocked.add(notice.blocked);
@@ -178,10 +187,12 @@ export class RunningThread {
 
   async #reply({ commands }: OpeningDoor, { door, question, content }: Extract<Notice, { kind: 'question' }>): Promise<void> {
     const reply = await commands.reply(question, content);
+    trace(`network ${door}`, () => `question ${question} is answered: ${replyText(reply)}`);
     if (this.#doors.has(door)) await this.#ask({ kind: 'reply', door, question, reply }).catch(() => undefined);
   }
 
   #end(): void {
+    trace('thread', () => `has ended: ${this.#failure}`);
     this.#hasEnded = true;
     for (const { reject } of this.#waiting.values()) reject(this.#endError());
     for (const door of this.#doors.values()) {

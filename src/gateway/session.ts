@@ -21,6 +21,7 @@ import { UnattendedPace } from './sessions/unattended-pace.ts';
 import { resumeTurn, runTurn } from './turn.ts';
 import { leftOut } from './turns/incoming-files.ts';
 import { type AcceptedMessage, endKey, firstBatch, lastByPerson, minRole, type RunningTurn, roleIn } from './turns/running-turn.ts';
+import { traceTurn } from './turns/turn-trace.ts';
 
 const apologyRetryMs = 500;
 
@@ -216,6 +217,7 @@ export class ChatSession {
   /** A message comes while a turn runs. */
   #interject(accepted: AcceptedMessage): void {
     const { busyMode } = this.deps.settings;
+    traceTurn(this.#turn?.id ?? '', () => `message ${accepted.entry.seq} comes meanwhile: ${busyMode}`);
     if (busyMode === 'interrupt') this.#turn?.controller.abort();
     if (busyMode === 'steer') this.steer(accepted);
   }
@@ -267,7 +269,9 @@ export class ChatSession {
       over: over.promise,
     };
     this.#turn = turn;
+    traceTurn(id, () => `begins in ${this.id.text}, messages ${seqsOf(turn).join(' ')}`);
     void this.#carryOut(turn, handler).finally(() => {
+      traceTurn(id, () => (turn.isParked ? 'is left for the next start' : 'has ended'));
       this.#turn = undefined;
       over.resolve();
       this.#wakeLater();

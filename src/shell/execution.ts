@@ -7,6 +7,7 @@ import type { EndRecord } from './end-channel.ts';
 import { Output } from './output.ts';
 import type { Shell } from './spawner.ts';
 import type { Dump } from './state.ts';
+import { traceShell } from './traced-spawner.ts';
 
 export interface ExecutionOwner {
   /** The state before the command, when the shell reported it, and after. */
@@ -51,6 +52,7 @@ export class Execution implements ExecHandle {
   #troubles: Promise<readonly LimitHit[]> | undefined;
 
   constructor(shell: Shell, owner: ExecutionOwner, reportsStateFirst: boolean) {
+    traceShell(shell.mark, () => 'a command begins');
     this.#shell = shell;
     this.#owner = owner;
     this.#reportsStateFirst = reportsStateFirst;
@@ -105,6 +107,7 @@ export class Execution implements ExecHandle {
   #finish(exit: Exit): void {
     if (this.#settled) return;
     this.#settled = true;
+    traceShell(this.#shell.mark, () => `its command has ended: ${exit.kind}`);
     this.#owner.ended();
     this.#terminal.reject(new Error('the command has ended'));
     this.#output.finish();
@@ -128,6 +131,7 @@ export class Execution implements ExecHandle {
   }
 
   async kill(signal: KillSignal): Promise<void> {
+    traceShell(this.#shell.mark, () => `its command is sent ${signal}`);
     try {
       await this.#shell.kill(signal);
       if (signal === 'KILL') await this.#death();

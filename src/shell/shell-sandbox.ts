@@ -6,6 +6,7 @@ import type { LimitWishes } from './limit-watch.ts';
 import { ShellSession } from './session.ts';
 import type { Spawner } from './spawner.ts';
 import type { StateStore } from './state-store.ts';
+import { traceShell, tracedSpawner } from './traced-spawner.ts';
 
 /** Where shells run: a process, a container or a machine. */
 export interface Place {
@@ -49,8 +50,13 @@ export async function openShellSandbox(
   let attachment: Attachment | undefined;
   const open = async (): Promise<OpenSandbox> => {
     attachment = await attaching;
-    const { workdir, limits, network } = place;
-    const session = await ShellSession.open({ spawner: attachment, store, workdir, limits, network, endSandbox: () => place.end() });
+    const { name, workdir, limits, network } = place;
+    const endSandbox = (): Promise<void> => {
+      traceShell(name, () => 'is ended, with everything in it');
+      return place.end();
+    };
+    const spawner = tracedSpawner(name, attachment);
+    const session = await ShellSession.open({ spawner, store, workdir, limits, network, endSandbox });
     return new ShellSandbox(place, attachment, session);
   };
   // Security: what is still there of an earlier command may keep a durable sandbox from ever answering.

@@ -10,7 +10,7 @@ import { cliSession } from '../../sandboxes/request.ts';
 import { approverHere } from '../ask.ts';
 import { secondsOption } from '../duration-option.ts';
 import { type CliIo, commandOn } from '../io.ts';
-import { appOf, listenerOn, type SessionOptions, withSessionOptions } from '../session-options.ts';
+import { listenerOn, type SessionOptions, tracedAppOf, withSessionOptions } from '../session-options.ts';
 import { interruptSignal } from '../streams.ts';
 
 interface CodeOptions extends SessionOptions {
@@ -48,7 +48,7 @@ export function codeCommand(io: CliIo): Command {
 
 async function runCode(io: CliIo, file: string, { language, timeout, session, ask, ...choice }: CodeOptions): Promise<number> {
   const input = { language: language ?? languageOf(file), code: await codeIn(io, file), ...(timeout !== undefined && { timeout }) };
-  const app = appOf(io);
+  const app = tracedAppOf(io);
   const interrupt = interruptSignal(io);
   // A person at their own terminal is not asked about their own code.
   const guard = ask ? undefined : async () => ({ allowed: true }) as const;

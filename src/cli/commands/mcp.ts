@@ -12,7 +12,7 @@ import type { BackgroundFeed } from '../../mcp/background-feed.ts';
 import type { McpOptions } from '../../mcp/server.ts';
 import { cliSession } from '../../sandboxes/request.ts';
 import { type CliIo, commandOn } from '../io.ts';
-import { appOf, listenerOn, sessionName } from '../session-options.ts';
+import { listenerOn, sessionName, tracedAppOf } from '../session-options.ts';
 import { interruptSignal } from '../streams.ts';
 import { version } from '../version.ts';
 
@@ -57,7 +57,7 @@ export function mcpCommand(io: CliIo): Command {
 }
 
 async function serve(io: CliIo, { session, http, ...choice }: McpCommandOptions): Promise<void> {
-  const app = appOf(io);
+  const app = tracedAppOf(io);
   // A wrong name is refused at the start, not at the agent's first call.
   app.candidates(choice.backend ?? app.settings('cli').backend);
   const interrupt = interruptSignal(io);

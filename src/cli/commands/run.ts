@@ -10,7 +10,7 @@ import { networkContext, permit, type Work } from '../ask.ts';
 import { secondsOption } from '../duration-option.ts';
 import { type CliIo, commandOn } from '../io.ts';
 import { personHere } from '../person.ts';
-import { appOf, openSession, type SessionOptions, withSessionOptions } from '../session-options.ts';
+import { openSession, type SessionOptions, tracedAppOf, withSessionOptions } from '../session-options.ts';
 import { forwardInput, forwardOutput, type HeldInput, interruptSignal, signalNumber } from '../streams.ts';
 
 interface RunOptions extends SessionOptions {
@@ -47,7 +47,7 @@ export function runCommand(io: CliIo): Command {
 }
 
 async function runOnce(io: CliIo, words: string[], options: RunOptions): Promise<number> {
-  const app = appOf(io);
+  const app = tracedAppOf(io);
   const timeoutSeconds = timeoutFor(options.timeout, app.loaded.config.terminal);
   const [only = '', ...rest] = words;
   const command = rest.length === 0 ? only : words.map(shellQuote).join(' ');

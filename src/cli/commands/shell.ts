@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { ExecHandle, OpenSandbox, TerminalSize } from '../../core/sandbox.ts';
 import { endTree, exitCodeOf } from '../../shell/run.ts';
 import { type CliIo, commandOn } from '../io.ts';
-import { appOf, openSession, type SessionOptions, withSessionOptions } from '../session-options.ts';
+import { openSession, type SessionOptions, tracedAppOf, withSessionOptions } from '../session-options.ts';
 import { forwardInput, forwardOutput, type Interrupt, interruptSignal, signalNumber } from '../streams.ts';
 
 const explanation = `
@@ -14,7 +14,7 @@ export function shellCommand(io: CliIo): Command {
     .description('open an interactive shell in the sandbox of a session')
     .addHelpText('after', explanation)
     .action(async (options: SessionOptions) => {
-      const app = appOf(io);
+      const app = tracedAppOf(io);
       const interrupt = interruptSignal(io);
       const { sandbox, backend } = await openSession(io, app, options, interrupt.signal);
       try {

@@ -1,5 +1,17 @@
 import * as z from 'zod';
-import { choice, flag, markRestart, retentionDays, seconds, text, url, variableName, wholeNumber } from '../../lib/setting-kinds.ts';
+import { traceAreas } from '../../core/trace.ts';
+import {
+  choice,
+  flag,
+  listOf,
+  markRestart,
+  retentionDays,
+  seconds,
+  text,
+  url,
+  variableName,
+  wholeNumber,
+} from '../../lib/setting-kinds.ts';
 import { usualStallSeconds } from '../../models/index.ts';
 import { prices } from '../kinds.ts';
 
@@ -40,6 +52,16 @@ export const audit = z
     ),
   })
   .describe('The audit log.');
+
+export const log = z
+  .strictObject({
+    trace: listOf(choice(traceAreas), traceAreas.join(', '))
+      .default([])
+      .describe(
+        'Parts of the program whose changes of state are written to the log, with times and without secrets: `shell`, `pool` (sandboxes), `turn`, `egress` (the restricted network). In the environment also as `shell,pool`. See [Why is it not moving?](waiting.md).',
+      ),
+  })
+  .describe('The log of the program.');
 
 export const model = z
   .strictObject({

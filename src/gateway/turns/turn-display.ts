@@ -7,6 +7,7 @@ import { CallWaits } from './call-waits.ts';
 import { RetryNotice } from './retry-notice.ts';
 import { answerKey, endKey, type RunningTurn } from './running-turn.ts';
 import { StatusLine } from './status-line.ts';
+import { traceEvent } from './turn-trace.ts';
 
 const defaultRetryNoticeMs = 5000;
 const typingEveryMs = 4_000;
@@ -44,6 +45,7 @@ export class TurnDisplay {
 
   hear(event: AgentEvent): void {
     const turn = this.#turn.id;
+    traceEvent(turn, event);
     if (event.type === 'waiting') this.#retrying.failed(event.reason);
     else if (event.type === 'asking') this.#turn.modelAskedAt = new Date();
     else if (event.type !== 'text-discarded') {

@@ -1,4 +1,5 @@
 import type { ExecHandle, ExecRequest, OpenListener, OpenSandbox, Sandbox, TerminalSize } from '../../core/sandbox.ts';
+import { tracer } from '../../core/trace.ts';
 import { within } from '../../lib/deadline.ts';
 import type { Comparison } from '../comparison.ts';
 
@@ -32,6 +33,8 @@ export interface PooledOptions<T extends Opened> {
   /** It could not be ended and may run on. */
   left(error: Error): void;
 }
+
+const trace = tracer('pool');
 
 const examinationMs = 5_000;
 /** How soon it is noticed that the last process has gone which kept a sandbox open. */
@@ -262,10 +265,12 @@ export class PooledSandbox<T extends Opened = Opened> implements Sandbox {
   /** A sandbox in which `true` does not run is given up. */
   async #examine(opened: T, doubt: string): Promise<void> {
     this.#doubt = undefined;
+    trace(this.#name, () => `is looked at: ${doubt}`);
     const answer = async () => (await opened.sandbox.exec({ command: 'true', stateless: true })).exit;
     const nothing = () => undefined;
     const exit = await within({ ms: examinationMs, ref: false }, answer().catch(nothing), nothing);
     if (exit?.kind === 'exited' || this.#open !== opened) return;
+    trace(this.#name, () => 'does not answer');
     this.#lost = doubt;
     await this.#detach(opened, 'stop');
   }
@@ -275,10 +280,13 @@ export class PooledSandbox<T extends Opened = Opened> implements Sandbox {
     const notice = (text: string, inChat?: string): void => this.listener.notice(text, inChat);
     const progress = (text: string): void => this.listener.progress(text);
     const queued = (now: Queued | undefined): void => {
+      if (now) trace(this.#name, () => `waits for a place, ${now.place ?? 'behind others'}`);
       this.#queued = now;
     };
+    trace(this.#name, () => 'is opened');
     const opened = await this.#options.open({ notice, progress, queued }, signal).finally(() => queued(undefined));
     this.#name = opened.sandbox.name;
+    trace(this.#name, () => 'is open');
     if (this.#lost !== undefined) {
       this.listener.notice(`The sandbox was lost: ${this.#lost}. ${madeAgain}`, `The sandbox was lost. ${madeAgain}`);
       this.#lost = undefined;
@@ -295,12 +303,18 @@ export class PooledSandbox<T extends Opened = Opened> implements Sandbox {
   }
 
   async #detach({ sandbox }: Opened, how: 'close' | 'stop' | 'destroy'): Promise<void> {
+    trace(this.#name, () => `${how}${this.#lost === undefined ? '' : ` (lost: ${this.#lost})`}`);
     this.#directory = sandbox.cwd;
     this.#definitions = sandbox.definitions;
     this.#open = undefined;
     clearTimeout(this.#timer);
     const { closed, left } = this.#options;
-    this.#closing = sandbox[how]().then(closed, (error: Error) => {
+    const isClosed = (): void => {
+      trace(this.#name, () => 'is closed');
+      closed();
+    };
+    this.#closing = sandbox[how]().then(isClosed, (error: Error) => {
+      trace(this.#name, () => `could not be closed: ${error.message}`);
       // A durable sandbox that is closed may run on.
       if (how === 'close') closed();
       else left(error);
