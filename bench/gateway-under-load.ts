@@ -45,7 +45,7 @@ export interface LoadOptions {
   countsStatements?: boolean;
 }
 
-const patienceMs = 180_000;
+const deadlineMs = 180_000;
 /** Where the gateway writes down its statements. */
 const statementsFile = join(tmpdir(), `hermetic-statements-${process.pid}.json`);
 const statementsProbe = fileURLToPath(new URL('./statements-probe.mjs', import.meta.url));
@@ -119,7 +119,7 @@ export class GatewayUnderLoad {
     this.#exchanges.set(number, exchange);
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     this.#waiting.set(number, resolve);
-    const timer = setTimeout(() => reject(new Error(`no answer in chat ${chat}: ${this.#program.output}`)), patienceMs);
+    const timer = setTimeout(() => reject(new Error(`no answer in chat ${chat}: ${this.#program.output}`)), deadlineMs);
     this.#program.api.world.says({ from: { id: chat, is_bot: false, first_name: `Person ${chat}` }, text: `${kind} number ${number}.` });
     await promise.finally(() => clearTimeout(timer));
     this.#waiting.delete(number);

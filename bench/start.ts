@@ -12,7 +12,7 @@ import { until } from '../test/until.ts';
 import { row } from './figures.ts';
 import { fill, oldRows } from './soak/old-home.ts';
 
-const patienceMs = 180_000;
+const deadlineMs = 180_000;
 /** For what the program does a little later. */
 const restMs = 5_000;
 
@@ -58,7 +58,7 @@ try {
         goneMs = performance.now() - startedAt;
         return oldRows(path) === 0;
       },
-      { withinMs: patienceMs },
+      { withinMs: deadlineMs },
     );
     program.api.world.says({ text: 'Hello.' });
     await program.shows('Fine.');

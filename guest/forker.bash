@@ -22,11 +22,11 @@ run=$1 lease=$2 max=${3:-0} background=${4:-0} namespace=${5:-shared} alone=0 kn
 declare -A base_of=() attachment_of=() supervisor_of=()
 cd /
 if (($# > 5)); then
-  patience=$6 control=$7 nothing=$8 known=$9
+  wait_seconds=$6 control=$7 nothing=$8 known=$9
   eval "${10}; ${11}"
 else
   # The program that started the forker attaches soon, or is dead or no longer waits.
-  patience=20
+  wait_seconds=20
   exec {control}<>"$run/control"
   # Nothing ever arrives here: reading from it with a time limit is a pause that needs no process.
   { exec {nothing}<> <(:); } 2>/dev/null
@@ -110,7 +110,7 @@ holds() { ((background == 0 || SECONDS - alone < background)) && occupied; }
 # Whether there is room for a process is known only for the moment of looking, and bash ends when it cannot fork. The forker must outlive
 # a command that takes all the room, or nothing could end that command: it begins anew in its own place, for which no process is needed, and refuses what
 # it was asked for. In a single command, after which bash would wait for a child.
-trap '(($? == 126 || $? == 254)) && exec bash "$run/forker.bash" "$run" "$lease" "$max" "$background" "$namespace" "$patience" "$control" "$nothing" "$known" \
+trap '(($? == 126 || $? == 254)) && exec bash "$run/forker.bash" "$run" "$lease" "$max" "$background" "$namespace" "$wait_seconds" "$control" "$nothing" "$known" \
   "${base_of[*]@A}" "${attachment_of[*]@A}" "$verb" "$attachment" "$a" "$b"' EXIT
 
 case ${12-} in
@@ -128,9 +128,9 @@ esac
 while :; do
   if ((${#base_of[@]})); then
     read -r verb attachment a b c d e <&"$control" || continue
-  elif ! read -r -t "$patience" verb attachment a b c d e <&"$control"; then
+  elif ! read -r -t "$wait_seconds" verb attachment a b c d e <&"$control"; then
     holds || break
-    patience=$((lease < 60 ? lease : 60))
+    wait_seconds=$((lease < 60 ? lease : 60))
     continue
   fi
   case $verb in
@@ -139,7 +139,7 @@ while :; do
       [[ $a && $a != *[!0-9]* ]] || continue
       base_of[$attachment]=$a
       known+=${known:+|}$a
-      patience=$lease
+      wait_seconds=$lease
       (
         # Opened both ways first: the program that attached may be dead already, and then opening would wait for ever.
         if [[ -p $run/$attachment/alive ]]; then

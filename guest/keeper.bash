@@ -6,7 +6,7 @@
 step=5
 if (($1 < 20)); then step=1; fi
 # The program that started the sandbox attaches soon, or is dead.
-patience=60 idle=0 background=${2:-0} held=0
+wait_seconds=60 idle=0 background=${2:-0} held=0
 exec {nothing}<> <(:)
 # Without limits the tether is known by its words.
 look_at_words() { # lease
@@ -14,13 +14,13 @@ look_at_words() { # lease
   for process in /proc/[0-9]*; do
     words=()
     { mapfile -td '' words <"$process/cmdline"; } 2>/dev/null
-    if [[ ${words[5]-} == hermetic && ${words[7]-} == @(background|nothing) ]]; then patience=$1 idle=0; fi
+    if [[ ${words[5]-} == hermetic && ${words[7]-} == @(background|nothing) ]]; then wait_seconds=$1 idle=0; fi
     mark_in "$process"
     if [[ $mark_found ]]; then held=1; fi
   done
 }
 
-while ((idle <= patience || held && (background == 0 || idle <= background))); do
+while ((idle <= wait_seconds || held && (background == 0 || idle <= background))); do
   read -rt "$step" _ <&"$nothing"
   held=0
   ((idle += step))
@@ -33,7 +33,7 @@ while ((idle <= patience || held && (background == 0 || idle <= background))); d
     { IFS= read -rd '' text <"$limits"; } 2>/dev/null
     # Security: a command has no unlimited resident memory, and can have none.
     if [[ $text == *'Max resident set          unlimited            unlimited '*'Max file locks            70000001 '* ]]; then
-      patience=$1 idle=0
+      wait_seconds=$1 idle=0
     fi
     if [[ $text =~ 'Max file locks'\ +[^\ ]+\ +[0-9]{16}\  ]]; then held=1; fi
   done

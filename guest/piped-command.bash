@@ -1,19 +1,19 @@
 # Runs a command where commands have no input: other commands hand its input over, in lines, through a pipe of this process (guest/piped-input.bash).
 #
-#   KEY=... PATIENCE=SECONDS WORDS='COMMAND [ARGUMENT...]' bash -c piped-command hermetic
+#   KEY=... SILENCE=SECONDS WORDS='COMMAND [ARGUMENT...]' bash -c piped-command hermetic
 #
 # In variables with __HERMETIC_ before these names, because who pays for the sandbox is shown arguments for ever. Says `KEY PID` first. A line is
 # `KEY NUMBER LENGTH DATA`, in base64, and `KEY NUMBER LENGTH <FILE` for a file to take it from; number 0 only says that the writer lives. The input
 # ends with a number of -1. After so many seconds without a line, and when a line is missing or cannot be passed on, nothing more comes and it does not end, so
 # that no command takes a part of its input for the whole. A line that comes again counts once.
 
-key=$__HERMETIC_KEY patience=$__HERMETIC_PATIENCE
+key=$__HERMETIC_KEY silence=$__HERMETIC_SILENCE
 eval "set -- $__HERMETIC_WORDS"
-unset __HERMETIC_KEY __HERMETIC_PATIENCE __HERMETIC_WORDS
+unset __HERMETIC_KEY __HERMETIC_SILENCE __HERMETIC_WORDS
 
 lines() {
   local next=1 said number length data
-  while read -rt "$patience" said number length data; do
+  while read -rt "$silence" said number length data; do
     if [[ $said != "$key" ]] || ((number == 0 || number > 0 && number < next)); then continue; fi
     # The rest of what was cut off, or of what two wrote at once.
     if [[ ${#data} != "$length" ]]; then continue; fi

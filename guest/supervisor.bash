@@ -24,7 +24,7 @@ hear() { [[ $1 =~ ^\[[0-9]+\].?\ +(Done|Exit|Stopped) ]] || killed=1; }
 
 rest() { if IFS= read -rt "$1" remark <&"$remarks"; then hear "$remark"; fi; }
 
-has_ended= patience_seconds=600
+has_ended= wait_seconds=600
 # The tether says by TERM that the host reads this stream no more. What a command left running must not lose its streams: a busy one ends after that.
 is_busy= is_let_go=
 trap 'is_let_go=1; if [[ ! $is_busy ]]; then exit 0; fi' TERM
@@ -77,4 +77,4 @@ while IFS=' ' read -r said mark __hermetic_nonce mode rows columns early_length 
   exit 0
 done
 # The input ended with the command's, so nothing here tells when the host has all of the output. The tether does, and when the host is gone.
-if [[ $has_ended ]]; then read -rt "$patience_seconds" _ <&"$remarks"; fi
+if [[ $has_ended ]]; then read -rt "$wait_seconds" _ <&"$remarks"; fi

@@ -1,13 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-export interface Patience {
+export interface Timing {
   withinMs?: number;
   everyMs?: number;
 }
 
 /** Resolves with the first answer that counts as true. Rejects when none comes in time, naming what was awaited. */
-export async function until<T>(what: string, condition: () => T | Promise<T>, patience: Patience = {}): Promise<NonNullable<T>> {
-  const { withinMs = 60_000, everyMs = 20 } = patience;
+export async function until<T>(what: string, condition: () => T | Promise<T>, timing: Timing = {}): Promise<NonNullable<T>> {
+  const { withinMs = 60_000, everyMs = 20 } = timing;
   const deadline = Date.now() + withinMs;
   for (;;) {
     const answer = await condition();

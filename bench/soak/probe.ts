@@ -20,7 +20,7 @@ interface ProbeAnswer {
   external: number;
 }
 
-const patienceMs = 120_000;
+const deadlineMs = 120_000;
 
 /** Asks the module that is loaded into the gateway. */
 export class Probe {
@@ -43,7 +43,7 @@ export class Probe {
     rmSync(answer, { force: true });
     writeFileSync(this.#file, JSON.stringify({ id, ...request }));
     process.kill(pid, 'SIGUSR2');
-    await until('the probe has answered', () => existsSync(answer), { withinMs: patienceMs, everyMs: 10 });
+    await until('the probe has answered', () => existsSync(answer), { withinMs: deadlineMs, everyMs: 10 });
     return JSON.parse(readFileSync(answer, 'utf8')) as ProbeAnswer;
   }
 

@@ -19,7 +19,7 @@ export interface SteadyLane {
 /** Telegram's own limits are not what is measured. */
 const manyCalls = 1000;
 const settleMs = 3000;
-const patienceMs = 120_000;
+const deadlineMs = 120_000;
 /** A gateway that is not killed answers in this time. */
 const lostAfterMs = 120_000;
 const comparedCalls = 5000;
@@ -77,7 +77,7 @@ export async function runSteady({ name, kind, chats, inFlight, isOld = false }: 
 
       house.phase = 'end';
       if (kind === 'tool')
-        await until('no sandbox is open', () => subject.children <= start.children, { withinMs: patienceMs }).catch(() => undefined);
+        await until('no sandbox is open', () => subject.children <= start.children, { withinMs: deadlineMs }).catch(() => undefined);
       await house.rest('end', closeMs);
       const end = await subject.held('at the end');
       const worst = {
@@ -153,5 +153,5 @@ async function age(subject: Subject, { progress }: Run): Promise<void> {
   fill(subject.database);
   await subject.program.start();
   progress('old home: waiting until old rows are removed');
-  await until('old rows are gone', () => oldRows(subject.database) === 0, { withinMs: patienceMs, everyMs: 200 });
+  await until('old rows are gone', () => oldRows(subject.database) === 0, { withinMs: deadlineMs, everyMs: 200 });
 }

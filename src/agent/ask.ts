@@ -24,7 +24,7 @@ import {
 } from './messages.ts';
 
 /** How long a model or a tool is waited for, and how often a model is asked again. */
-export interface Patience {
+export interface RetryPolicy {
   /** How often the same is asked again after a failure that may pass. */
   maxRetries: number;
   /** Before the second attempt; doubles each time, up to `longestWaitMs`. A provider that says how long is believed up to `longestRetryAfterMs`. */
@@ -67,14 +67,14 @@ export type Answer =
   | { kind: 'failed'; failure: ModelFailure; isStalled?: boolean };
 
 /** One answer of the model. Nothing that it asks for is done here, so an answer that breaks off can be asked for again. Never rejects. */
-export async function ask(question: Question, patience: Patience): Promise<Answer> {
+export async function ask(question: Question, retryPolicy: RetryPolicy): Promise<Answer> {
   let current = { ...question, messages: readableBy(question.model.id, question.messages) };
   const refused = new Set<ModelFailure['about']>();
   let stalls = 0;
   question.listener({ type: 'asking' });
   for (let attempt = 1; ; attempt++) {
     const told = new Told(question.listener);
-    const answer = await attemptOnce(current, told, patience.stallMs ?? question.model.stallMs);
+    const answer = await attemptOnce(current, told, retryPolicy.stallMs ?? question.model.stallMs);
     if (question.signal.aborted && answer.kind !== 'answer') return { kind: 'interrupted', text: told.text };
     if (answer.kind === 'answer') return { ...answer, message: learnedWith(answer.message, learnedFrom(refused)) };
     if (answer.kind !== 'failed') return answer;
@@ -87,10 +87,10 @@ export async function ask(question: Question, patience: Patience): Promise<Answe
       refused.add(failure.about);
       continue;
     }
-    const wait = { firstMs: patience.firstWaitMs, maxMs: patience.longestWaitMs, isSpread: true };
+    const wait = { firstMs: retryPolicy.firstWaitMs, maxMs: retryPolicy.longestWaitMs, isSpread: true };
     const ms = failure.retryAfterMs ?? backoffMs(attempt, wait);
-    const isHopeless = !failure.isTransient || stalls > maxStalls || ms > patience.longestRetryAfterMs;
-    if (isHopeless || attempt > patience.maxRetries) return answer;
+    const isHopeless = !failure.isTransient || stalls > maxStalls || ms > retryPolicy.longestRetryAfterMs;
+    if (isHopeless || attempt > retryPolicy.maxRetries) return answer;
     question.listener({ type: 'waiting', reason: failure.message, ms, attempt });
     await delay(ms, undefined, { signal: question.signal }).catch(() => undefined);
     if (question.signal.aborted) return { kind: 'interrupted', text: '' };

@@ -5,7 +5,7 @@ import { HermeticError } from '../core/errors.ts';
 import type { ToolResult } from '../core/tool.ts';
 import { within } from '../lib/deadline.ts';
 import { errorText } from '../lib/error-text.ts';
-import { type Answer, ask, type MadeCall, type Patience } from './ask.ts';
+import { type Answer, ask, type MadeCall, type RetryPolicy } from './ask.ts';
 import { Context } from './compact.ts';
 import {
   asJson,
@@ -25,7 +25,7 @@ import { summaryInstructions } from './summary.ts';
 import { tokensOfTool, toolSet } from './tool-set.ts';
 import { openCalls } from './turn-progress.ts';
 
-const usual: Patience = {
+const usual: RetryPolicy = {
   maxRetries: 5,
   firstWaitMs: 1000,
   longestWaitMs: 30_000,
@@ -37,11 +37,11 @@ const maxSummaryTokens = 2000;
 const maxShrinks = 4;
 
 /** The agent: asks a model, does what it asks for, and goes on until it has an answer. */
-export function createAgent(patience: Partial<Patience> = {}): Agent {
+export function createAgent(retryPolicy: Partial<RetryPolicy> = {}): Agent {
   return {
     async run(turn) {
       try {
-        return await new Run(turn, { ...usual, ...patience }).run();
+        return await new Run(turn, { ...usual, ...retryPolicy }).run();
       } catch (error) {
         if (error instanceof HermeticError) return { kind: 'failed', code: error.code, reason: error.message, hint: error.hint };
         return { kind: 'failed', code: 'model/failed', reason: errorText(error), hint: undefined };
@@ -52,14 +52,14 @@ export function createAgent(patience: Partial<Patience> = {}): Agent {
 
 class Run {
   readonly #turn: Turn;
-  readonly #patience: Patience;
+  readonly #retryPolicy: RetryPolicy;
   readonly #system: string;
   readonly #context: Context;
   #tools: ToolSet = {};
 
-  constructor(turn: Turn, patience: Patience) {
+  constructor(turn: Turn, retryPolicy: RetryPolicy) {
     this.#turn = turn;
-    this.#patience = patience;
+    this.#retryPolicy = retryPolicy;
     this.#system = systemPrompt(turn.facts);
     const overhead = tokensOfText(this.#system) + turn.tools.reduce((sum, tool) => sum + tokensOfTool(tool), 0);
     this.#context = new Context(readTranscript(turn.history), turn.model.contextTokens, overhead);
@@ -118,7 +118,7 @@ class Run {
       const guess = this.#context.guess;
       const { model, signal, listener } = this.#turn;
       const question = { model, system: this.#system, messages: settled(this.#context.messages), tools: this.#tools, signal, listener };
-      const answer: Answer = signal.aborted ? { kind: 'interrupted', text: '' } : await ask(question, this.#patience);
+      const answer: Answer = signal.aborted ? { kind: 'interrupted', text: '' } : await ask(question, this.#retryPolicy);
       if (answer.kind === 'answer') this.#context.counted(answer.usage.inputTokens, guess);
       if (answer.kind !== 'failed' || answer.failure.about !== 'too-long' || shrinks >= maxShrinks) return answer;
       this.#context.shrink();
@@ -165,7 +165,7 @@ class Run {
         // The summary is not part of the answer; that it takes long is shown.
         listener: (event) => (event.type === 'waiting' || event.type === 'asking' ? listener(event) : undefined),
       },
-      { ...this.#patience, maxRetries: Math.min(2, this.#patience.maxRetries) },
+      { ...this.#retryPolicy, maxRetries: Math.min(2, this.#retryPolicy.maxRetries) },
     );
   }
 
@@ -194,7 +194,7 @@ class Run {
     const running = door(name, input, { callId, signal, progress: (text) => listener({ type: 'tool-progress', callId, text }) }).catch(
       (error: unknown): ToolResult => ({ ok: false, failure: 'failed', text: errorText(error) }),
     );
-    const result = await within({ signal }, running, () => within(this.#patience.graceMs, running, () => unknown));
+    const result = await within({ signal }, running, () => within(this.#retryPolicy.graceMs, running, () => unknown));
     listener({ type: 'tool-ended', callId, name, result });
     return result;
   }

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Model } from '../core/agent.ts';
 import type { Action, Finding } from '../core/approval.ts';
 import type { Usage } from '../core/conversation.ts';
-import { ask, type Patience } from './ask.ts';
+import { ask, type RetryPolicy } from './ask.ts';
 import { fence } from './fence.ts';
 
 /** An action, and the findings about it. */
@@ -27,7 +27,7 @@ const longestMs = 20_000;
 /** A text that takes longer to read is for people. */
 const maxCharacters = 8_000;
 
-const patience: Patience = {
+const retryPolicy: RetryPolicy = {
   ...{ maxRetries: 1, firstWaitMs: 500, longestWaitMs: 1000, longestRetryAfterMs: 5000 },
   ...{ stallMs: longestMs, graceMs: 0 },
 };
@@ -57,7 +57,7 @@ export function reviewerOf({ model, redact, withinMs = longestMs, spent }: Revie
         ...{ model: await model(), system: instructions, messages: [{ role: 'user', content }], tools: {} },
         ...{ signal: AbortSignal.any([signal, AbortSignal.timeout(withinMs)]), listener: () => undefined },
       },
-      patience,
+      retryPolicy,
     );
     if (answer.kind === 'answer') await spent?.(answer.usage);
     if (answer.kind !== 'answer' || answer.calls.length > 0) return 'escalate';

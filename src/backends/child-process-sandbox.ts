@@ -32,15 +32,15 @@ export interface ChildProcessSandboxOptions {
   /** Starts the forker on this run directory. Leaves nothing behind when it throws. `isNew` when the session has no files yet. */
   start(runDirectory: string, isNew: boolean): Promise<ForkerProcess>;
   /** How long the forker may take to end everything when it is told to, before it is killed. 0 where killing ends everything. */
-  endPatienceMs: number;
+  endDeadlineMs: number;
 }
 
 /** How long a forker may take to notice that no program is attached any more. */
-const closePatienceMs = 10_000;
+const closeDeadlineMs = 10_000;
 
 /** A sandbox of processes of this machine that lives as long as this program. Only its files and its state return. */
 export async function openChildProcessSandbox(
-  { spec, workdir, start, endPatienceMs }: ChildProcessSandboxOptions,
+  { spec, workdir, start, endDeadlineMs }: ChildProcessSandboxOptions,
   signal?: AbortSignal,
 ): Promise<OpenSandbox> {
   const isNew = await makeSandboxDirectory(spec);
@@ -59,7 +59,7 @@ export async function openChildProcessSandbox(
     if (child.pid !== undefined) writeProcess(runDirectory, child.pid);
     const close = async (): Promise<void> => {
       child.ref();
-      await within(closePatienceMs, ended, () => {
+      await within(closeDeadlineMs, ended, () => {
         child.kill('SIGKILL');
         return ended;
       });
@@ -67,7 +67,7 @@ export async function openChildProcessSandbox(
       await removeFiles();
     };
     const end = async (): Promise<void> => {
-      await endProcess(runDirectory, endPatienceMs);
+      await endProcess(runDirectory, endDeadlineMs);
       await close();
     };
     const store = spec.persistent ? fileStateStore(paths.state) : memoryStateStore();
@@ -120,7 +120,7 @@ function endOf(child: ChildProcess, networkLost: Promise<string> | undefined): P
   });
 }
 
-export async function listChildProcessSandboxes(backendDirectory: string, endPatienceMs: number): Promise<ListedSandbox[]> {
+export async function listChildProcessSandboxes(backendDirectory: string, endDeadlineMs: number): Promise<ListedSandbox[]> {
   const { records, bare } = await listDirectories(backendDirectory);
   return [...records, ...bare].map((record) => {
     const { run } = pathsIn(record.directory);
@@ -132,7 +132,7 @@ export async function listChildProcessSandboxes(backendDirectory: string, endPat
       destroy: async () => {
         const attached = liveAttachments(run);
         if (attached.some((name) => lifeOf(name) === 'unknown')) throw unseenProgram(record.session);
-        await Promise.all(attached.map((name) => endProcess(join(run, name), endPatienceMs)));
+        await Promise.all(attached.map((name) => endProcess(join(run, name), endDeadlineMs)));
         await removeSandboxDirectory(record.directory);
       },
     };

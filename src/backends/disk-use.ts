@@ -8,7 +8,7 @@ import { directoryBytes } from './sandbox-directory.ts';
 const memoryTypes: ReadonlySet<number> = new Set([0x01021994, 0x858458f6, 0x958458f6]);
 /** Of so many it is remembered that they were counted; one that is open many times beyond that counts as often. */
 const maxRemembered = 100_000;
-const lookPatienceMs = 20_000;
+const lookDeadlineMs = 20_000;
 
 /** Size of these directories, and of deleted files that processes hold open. A process that this user may not inspect counts as holding none. */
 export async function diskUseOf(directories: readonly string[], processes: readonly number[]): Promise<DiskUse> {
@@ -65,7 +65,7 @@ async function forLinesOf(words: Program['words'], onLine: (line: string) => voi
     pending = lines.pop() ?? '';
     for (const line of lines) onLine(line);
   };
-  await programs.run({ words, timeoutMs: lookPatienceMs, onOutput });
+  await programs.run({ words, timeoutMs: lookDeadlineMs, onOutput });
 }
 
 function sum(numbers: readonly number[]): number {

@@ -31,7 +31,7 @@ const unlimited = { enforced: false, how: noIsolation };
 const limits: Enforcement = { cpus: unlimited, memoryMb: unlimited, diskMb: unlimited, pids: unlimited };
 
 /** The forker alone knows what it started. */
-const endPatienceMs = 10_000;
+const endDeadlineMs = 10_000;
 
 /** The few variables a program on the host cannot do without. */
 const allowed = ['PATH', 'HOME', 'USER', 'LOGNAME', 'SHELL', 'LANG', 'LC_ALL', 'LC_CTYPE', 'TZ', 'TMPDIR', 'XDG_RUNTIME_DIR'];
@@ -113,7 +113,7 @@ class LocalBackend implements Backend {
       );
       return { child, limits: undefined, release: async () => undefined };
     };
-    return await openChildProcessSandbox({ spec, workdir, start, endPatienceMs }, signal);
+    return await openChildProcessSandbox({ spec, workdir, start, endDeadlineMs }, signal);
   }
 
   places({ env, directory, workdir }: SandboxSpec): Places {
@@ -131,7 +131,7 @@ class LocalBackend implements Backend {
   }
 
   list(): Promise<ListedSandbox[]> {
-    return listChildProcessSandboxes(join(this.#context.sandboxesDirectory, this.kind), endPatienceMs);
+    return listChildProcessSandboxes(join(this.#context.sandboxesDirectory, this.kind), endDeadlineMs);
   }
 
   /** Security: an allowlist. The gateway's own environment holds its keys. */

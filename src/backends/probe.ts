@@ -24,14 +24,14 @@ export function probeSpec(image: string, seconds: number, limits: Limits): Sandb
 }
 
 /** Runs a command in it, of which `what` says in words what it is. Rejects when no bash 5 ran. */
-export async function requireBash(attach: Attach, what: string, { patienceMs, hint }: { patienceMs: number; hint: string }): Promise<void> {
+export async function requireBash(attach: Attach, what: string, { deadlineMs, hint }: { deadlineMs: number; hint: string }): Promise<void> {
   const run = async (): Promise<number | undefined> => {
     const command = await attach(['bash', '-c', 'exit "$((BASH_VERSINFO[0] < 5))"']);
     command.stdin.end();
     for (const stream of [command.stdout, command.stderr]) for await (const _ of stream);
     return await command.exitCode();
   };
-  const code = await within(patienceMs, run(), () => {
+  const code = await within(deadlineMs, run(), () => {
     throw new HermeticError('backend/unavailable', `${what} started, but a command in it did not end.`);
   });
   if (code === 0) return;

@@ -23,7 +23,7 @@ const lookMs = 2_000;
 /** A file that has not changed for this long is complete: editors write in place, too. */
 const settleMs = 150;
 /** Callers wait at most this long for files that keep changing. */
-const patienceMs = 3_000;
+const deadlineMs = 3_000;
 
 /**
  * The configuration of a program that runs for long: follows `config.yaml` and `.env`. What cannot be loaded changes nothing and is the
@@ -77,7 +77,7 @@ export class LiveConfig {
   }
 
   async #follow(): Promise<void> {
-    const deadline = Date.now() + patienceMs;
+    const deadline = Date.now() + deadlineMs;
     for (let before = this.#version(); Date.now() < deadline; ) {
       await delay(settleMs);
       const outcome = this.#load();

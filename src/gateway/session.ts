@@ -367,21 +367,21 @@ export class ChatSession {
   }
 
   /** Lets the turn that runs end by itself for a while, then interrupts it so that the next program resumes it. */
-  async park(patienceMs: number): Promise<void> {
+  async park(deadlineMs: number): Promise<void> {
     this.#stopping = true;
     this.#pace.stop();
     this.retries.stop();
-    await this.#parkTurn(patienceMs);
+    await this.#parkTurn(deadlineMs);
     await this.#background.stop();
   }
 
-  async #parkTurn(patienceMs: number): Promise<void> {
+  async #parkTurn(deadlineMs: number): Promise<void> {
     const turn = this.#turn;
     if (!turn) return;
     const { approvals, store } = this.deps;
     const isAsking = async (): Promise<boolean> => (await approvals.open(this.id.parts)).length > 0;
     // Shutting down does not wait for a person.
-    const isOver = !(await isAsking()) && (await settlesWithin(patienceMs, turn.over));
+    const isOver = !(await isAsking()) && (await settlesWithin(deadlineMs, turn.over));
     if (isOver) return;
     turn.isParked = true;
     await store.inbox.excuse(seqsOf(turn)).catch(this.logError);

@@ -24,9 +24,9 @@ export async function withFileLock<Result>(path: string, signal: AbortSignal | u
 }
 
 /** The same for what is done at once. Throws when the lock does not get free in time. */
-export function withFileLockSync<Result>(path: string, patienceMs: number, action: () => Result): Result {
+export function withFileLockSync<Result>(path: string, deadlineMs: number, action: () => Result): Result {
   const name = processName();
-  const deadline = Date.now() + patienceMs;
+  const deadline = Date.now() + deadlineMs;
   while (!take(path, name)) {
     if (Date.now() > deadline) throw new Error(`${path} exists: something else is changing the file`);
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, pauseMs);

@@ -8,7 +8,7 @@ export interface Instance {
   close(): Promise<void>;
 }
 
-const patienceMs = 5_000;
+const deadlineMs = 5_000;
 
 /**
  * Makes this the one program of its kind: undefined when another one has claimed this path and lives, also when it is too busy to answer.
@@ -66,7 +66,7 @@ async function isClaimed(path: string): Promise<boolean> {
 export async function askInstance(path: string): Promise<unknown> {
   try {
     const socket = await connectToOwner(path);
-    socket.setTimeout(patienceMs, () => socket.destroy(new Error('no answer')));
+    socket.setTimeout(deadlineMs, () => socket.destroy(new Error('no answer')));
     return JSON.parse(await text(socket));
   } catch {
     // No program answers, or it is not one of ours.

@@ -9,7 +9,7 @@ const growth = 4;
 const maxBusy = 40;
 /** Security: programs that take long, as where there are very many files, must not hold up those of others. */
 const stuckMs = 200;
-const patienceMs = 1_000;
+const deadlineMs = 1_000;
 const idleMs = 60_000;
 /** As bash says it. */
 const notStarted: ReadonlySet<number> = new Set([126, 127]);
@@ -56,7 +56,7 @@ export class Programs {
   /** A few more when some have waited while none came free for a while, or for too long. */
   #grow(): void {
     const now = performance.now();
-    const isDue = (since: number): boolean => now - Math.max(since, this.#movedAt) >= stuckMs || now - since >= patienceMs;
+    const isDue = (since: number): boolean => now - Math.max(since, this.#movedAt) >= stuckMs || now - since >= deadlineMs;
     for (let more = 0; more < growth && this.#busy < maxBusy && this.#waiting[0] && isDue(this.#waiting[0].since); more++) this.#next();
     this.#growNoMore();
   }

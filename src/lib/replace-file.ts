@@ -20,7 +20,7 @@ export interface ReplaceOptions {
   /** For a file that does not exist yet; one that exists keeps its mode and owner. */
   mode: number;
   /** How long to wait for another program's change to the same file. */
-  patienceMs?: number;
+  deadlineMs?: number;
 }
 
 /**
@@ -30,7 +30,7 @@ export interface ReplaceOptions {
  */
 export function replaceFile(path: string, options: ReplaceOptions, change: (text: string | undefined) => string | undefined): void {
   const target = followLinks(path);
-  withFileLockSync(`${target}.lock`, options.patienceMs ?? 5_000, () => replaceLocked(target, options.mode, change));
+  withFileLockSync(`${target}.lock`, options.deadlineMs ?? 5_000, () => replaceLocked(target, options.mode, change));
 }
 
 function replaceLocked(target: string, mode: number, change: (text: string | undefined) => string | undefined): void {

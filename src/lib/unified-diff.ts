@@ -9,14 +9,14 @@ export interface TextDiff {
   truncated: boolean;
 }
 
-const patienceMs = 200;
+const deadlineMs = 200;
 const maxEdits = 2000;
 
 /** How two texts differ by lines, in at most so many characters. */
 export function unifiedDiff(name: string, before: string, after: string, maxCharacters: number): TextDiff {
   const patch = structuredPatch(name, name, before, after, undefined, undefined, {
     context: 3,
-    timeout: patienceMs,
+    timeout: deadlineMs,
     maxEditLength: maxEdits,
   });
   if (!patch) return { ...replacedLines(before, after), text: '', truncated: true };

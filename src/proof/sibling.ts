@@ -21,7 +21,7 @@ const noSibling = 'There is no second sandbox to look for.';
 const filesTried = 'Read a file of another sandbox.';
 const portsTried = 'Connect to a port on which another sandbox listens.';
 const loopback = '127.0.0.1';
-const listenPatienceMs = 5_000;
+const listenDeadlineMs = 5_000;
 
 export async function checkSiblingFiles(ground: Ground, sibling: Sibling | undefined): Promise<ProofLine> {
   const check = 'sibling-files';
@@ -61,7 +61,7 @@ export async function checkSiblingPorts(ground: Ground, sibling: Sibling | undef
   }
   try {
     const listener = new SiblingListener(handle);
-    const port = await within({ ms: listenPatienceMs, ref: false }, listener.port, () => undefined);
+    const port = await within({ ms: listenDeadlineMs, ref: false }, listener.port, () => undefined);
     if (port === undefined)
       return line(check, portsTried, 'unknown', 'The other sandbox has no program that can listen (python3 or perl).');
     return await tryPort(ground, mark, listener, port);

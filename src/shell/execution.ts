@@ -30,7 +30,7 @@ const signalNames = new Map(
     .map(([name, number]) => [number, name.replace(/^SIG/, '')]),
 );
 /** How long it may take to be told that a shell is dead after it was killed. One that lives on has found a way not to be found. */
-const deathPatienceMs = 5_000;
+const deathDeadlineMs = 5_000;
 
 const noRoom = 'the sandbox has no room for another process (its pids limit is reached); the command did not start';
 
@@ -143,7 +143,7 @@ export class Execution implements ExecHandle {
   }
 
   async #death(): Promise<void> {
-    if (!(await settlesWithin({ ms: deathPatienceMs, ref: false }, this.exit))) throw new Error('its shell did not report');
+    if (!(await settlesWithin({ ms: deathDeadlineMs, ref: false }, this.exit))) throw new Error('its shell did not report');
   }
 
   async resize(size: TerminalSize): Promise<void> {

@@ -49,8 +49,8 @@ interface Waiting {
 const refillDelayMs = 10;
 /** A command that begins this soon after another is one of a row. */
 const rowMs = 50;
-const resizePatienceMs = 5_000;
-const endPatienceMs = 5_000;
+const resizeDeadlineMs = 5_000;
+const endDeadlineMs = 5_000;
 /** So many commands in a row may find the pipes full before the sandbox is given up. One may have come at a busy moment. */
 const maxRefusals = 2;
 
@@ -319,7 +319,7 @@ export class ShellSession {
       },
       resize: async (terminal, { rows, columns }) => {
         const args = [terminal, String(rows), String(columns)];
-        await askSandbox(this, { command: 'stty rows "$2" cols "$3" <"$1"', args }, { timeoutMs: resizePatienceMs });
+        await askSandbox(this, { command: 'stty rows "$2" cols "$3" <"$1"', args }, { timeoutMs: resizeDeadlineMs });
       },
       troubles: this.#limits.begin(),
       connections: this.#network?.watch(command) ?? (async () => ({ blocked: [], allowed: [] })),
@@ -377,7 +377,7 @@ export class ShellSession {
   async endSandbox(reason: string): Promise<void> {
     this.#over ??= `the sandbox was ended: ${reason}`;
     await this.#endSandbox(reason);
-    await settlesWithin({ ms: endPatienceMs, ref: false }, this.#spawner.ended);
+    await settlesWithin({ ms: endDeadlineMs, ref: false }, this.#spawner.ended);
   }
 
   close(): void {

@@ -6,7 +6,7 @@ import type { LimitWishes } from './limit-watch.ts';
 import { ShellSession } from './session.ts';
 import type { Spawner } from './spawner.ts';
 import type { StateStore } from './state-store.ts';
-import { traceShell, tracedSpawner } from './traced-spawner.ts';
+import { tracedSpawner, traceShell } from './traced-spawner.ts';
 
 /** Where shells run: a process, a container or a machine. */
 export interface Place {
@@ -36,7 +36,7 @@ export interface Attachment extends Spawner {
 }
 
 /** How long a place that runs may take to bring up the first shell. */
-const patienceMs = 20_000;
+const deadlineMs = 20_000;
 const afterwardsMs = 200;
 
 /** A sandbox of shells. When this throws, the place has been ended. */
@@ -62,9 +62,9 @@ export async function openShellSandbox(
   // Security: what is still there of an earlier command may keep a durable sandbox from ever answering.
   try {
     // Waiting pipes do not keep the program running; the deadline does.
-    return await within({ ms: patienceMs, signal }, open(), () => {
+    return await within({ ms: deadlineMs, signal }, open(), () => {
       signal?.throwIfAborted();
-      throw new Error(`no shell came up in ${patienceMs / 1000} s`);
+      throw new Error(`no shell came up in ${deadlineMs / 1000} s`);
     });
   } catch (error) {
     await attachment?.close();

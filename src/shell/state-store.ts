@@ -19,7 +19,7 @@ export function memoryStateStore(): StateStore {
   };
 }
 
-const lockPatienceMs = 2_000;
+const lockDeadlineMs = 2_000;
 /** One command asks a dozen times where the session stands. */
 const lookMs = 1;
 
@@ -51,7 +51,7 @@ export function fileStateStore(path: string): StateStore {
     read: () => (performance.now() - lookedAt < lookMs ? kept : refresh()),
     update: (merge) => {
       try {
-        withFileLockSync(`${path}.lock`, lockPatienceMs, () => {
+        withFileLockSync(`${path}.lock`, lockDeadlineMs, () => {
           const next = merge(refresh());
           write(next);
           kept = next;

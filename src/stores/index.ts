@@ -19,15 +19,15 @@ import { SqlSetAsideLedger } from './set-aside-ledger.ts';
 import { SqliteAccess } from './sqlite/access.ts';
 import { connect, pragma, queries } from './sqlite/connection.ts';
 import { create } from './sqlite/create.ts';
-import { failed, patiently } from './sqlite/failures.ts';
+import { failed, retryWhileBusy } from './sqlite/failures.ts';
 import { makePrivate, prepareDirectory } from './sqlite/files.ts';
 import { inspect, latestVersion, refuseNoFile, versionOf } from './sqlite/inspect.ts';
 import { migrate } from './sqlite/migrate.ts';
 import { SqlWebLog } from './web-log.ts';
 
-const openPatienceMs = 5_000;
+const openDeadlineMs = 5_000;
 /** Another process may be writing a backup and migrating. */
-const migrationPatienceMs = 60_000;
+const migrationDeadlineMs = 60_000;
 /** SQLite keeps the file of its log at the largest size it ever had, unless told. */
 const maxLogBytes = 16_000_000;
 
@@ -36,7 +36,7 @@ const maxLogBytes = 16_000_000;
  * one is refused and left as it is.
  */
 export async function openStore(path: string): Promise<Store> {
-  await patiently(path, openPatienceMs, async () => {
+  await retryWhileBusy(path, openDeadlineMs, async () => {
     prepareDirectory(path);
     refuseNoFile(path);
     if (!existsSync(path)) await create(path);
@@ -72,14 +72,16 @@ export async function openStore(path: string): Promise<Store> {
 }
 
 async function connected(path: string): Promise<SqliteAccess> {
-  const database = await patiently(path, openPatienceMs, () => connect(path));
+  const database = await retryWhileBusy(path, openDeadlineMs, () => connect(path));
   const db = queries(database);
   try {
-    await patiently(path, openPatienceMs, () => {
+    await retryWhileBusy(path, openDeadlineMs, () => {
       if (pragma(database, 'journal_mode') === 'wal' || pragma(database, 'journal_mode = wal') === 'wal') return;
       throw failed(path, 'is on a file system that several processes cannot share', 'Move it to a local one.');
     });
-    await patiently(path, migrationPatienceMs, () => (versionOf(database) === latestVersion ? undefined : migrate(path, database, db)));
+    await retryWhileBusy(path, migrationDeadlineMs, () =>
+      versionOf(database) === latestVersion ? undefined : migrate(path, database, db),
+    );
     database.exec(`pragma journal_size_limit = ${maxLogBytes}`);
     return new SqliteAccess(path, database, db);
   } catch (error) {

@@ -7,7 +7,7 @@ import { guestBash } from '../lib/guest-files.ts';
 const maxBytes = 64 * 1024 * 1024;
 const maxFiles = 20;
 /** The writer inside may be blocked, and must not hold up the command. */
-const patienceMs = 10_000;
+const deadlineMs = 10_000;
 
 /** A file in the sandbox for output that is too long for the result. */
 export class SpillFile {
@@ -52,7 +52,7 @@ export class SpillFile {
   }
 
   async #inTime<T>(work: Promise<T>): Promise<T> {
-    return await within(patienceMs, work, () => {
+    return await within(deadlineMs, work, () => {
       void this.#handle.kill('KILL').catch(() => undefined);
       throw new Error('it took too long');
     });

@@ -43,7 +43,7 @@ export const said = (text: string, from = 'Ada'): TurnInput => ({ text, from });
 export async function startRig(
   script: Script,
   settings: ModelSettings = {},
-  patience: Parameters<typeof createAgent>[0] = {},
+  retryPolicy: Parameters<typeof createAgent>[0] = {},
 ): Promise<Rig> {
   const server = await startModelServer(script);
   const model = await openModel(
@@ -56,7 +56,7 @@ export async function startRig(
       GEMINI_API_KEY: 'key-5',
     },
   );
-  const agent = createAgent({ firstWaitMs: 1, longestWaitMs: 2, graceMs: 50, ...patience });
+  const agent = createAgent({ firstWaitMs: 1, longestWaitMs: 2, graceMs: 50, ...retryPolicy });
   const rig: Rig = {
     server,
     model,

@@ -42,7 +42,7 @@ describe('blocked connections of a command', () => {
     sandbox = await openChildProcessSandbox({
       spec,
       workdir: '/',
-      endPatienceMs: 3_000,
+      endDeadlineMs: 3_000,
       start: async (run) => {
         const [program = '', ...args] = forkerCommand(run, noLease, { processes: 'shared' });
         const env = { PATH: '/usr/local/bin:/usr/bin:/bin', HOME: homedir() };

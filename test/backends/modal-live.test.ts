@@ -4,10 +4,10 @@ import { providerOf, quietly, run, wishFor } from './modal/rig.ts';
 
 const { MODAL_TOKEN_ID, MODAL_TOKEN_SECRET, MODAL_ENVIRONMENT } = process.env;
 const hasToken = Boolean(MODAL_TOKEN_ID && MODAL_TOKEN_SECRET);
-const patienceMs = 600_000;
+const deadlineMs = 600_000;
 
 // At Modal itself, for money: only when a token is set.
-describe.skipIf(!hasToken)('modal itself (needs MODAL_TOKEN_ID and MODAL_TOKEN_SECRET)', { timeout: patienceMs }, () => {
+describe.skipIf(!hasToken)('modal itself (needs MODAL_TOKEN_ID and MODAL_TOKEN_SECRET)', { timeout: deadlineMs }, () => {
   const provider = providerOf({ MODAL_TOKEN_ID, MODAL_TOKEN_SECRET, MODAL_ENVIRONMENT });
   const labels = { 'hermetic-installation': `test-${randomBytes(6).toString('hex')}`, 'hermetic-name': 'live' };
   const wish = wishFor({ image: 'python:3.13', idleSeconds: 120, network: 'none' }, labels);
@@ -15,7 +15,7 @@ describe.skipIf(!hasToken)('modal itself (needs MODAL_TOKEN_ID and MODAL_TOKEN_S
   afterAll(async () => {
     for (const { reference } of await provider.list(labels)) await provider.remove(reference);
     for (const reference of saved) await provider.remove(reference);
-  }, patienceMs);
+  }, deadlineMs);
 
   it('runs commands with all bytes and exit codes, without a network, and brings files back', async () => {
     const reference = await provider.create(wish, quietly);

@@ -18,8 +18,8 @@ describe('the judge thread', () => {
   });
 
   it('asks when no verdict comes in time, and judges the next action', async () => {
-    const impatient = new JudgeThread({ deadlineMs: 0 });
-    expect(await impatient.judge(command('case a in b) ls;; esac;'.repeat(2_500)), local)).toMatchObject(tooComplex);
+    const late = new JudgeThread({ deadlineMs: 0 });
+    expect(await late.judge(command('case a in b) ls;; esac;'.repeat(2_500)), local)).toMatchObject(tooComplex);
     const judge = new JudgeThread({ deadlineMs: 60_000 });
     expect(await judge.judge(command('ls'), local)).toEqual({ kind: 'allow' });
   });

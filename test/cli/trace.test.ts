@@ -13,13 +13,15 @@ describeContained('log.trace', () => {
   afterAll(() => rm(hermetic.home, { recursive: true, force: true }));
 
   it('writes how a command gets its shell and ends, with times and nothing of the command', async () => {
-    const { stdout, stderr } = await hermetic.run(['run', '--', `echo ${secret}; exit 3`], { environment: { HERMETIC_LOG_TRACE: 'shell,pool' } });
+    const { stdout, stderr } = await hermetic.run(['run', '--', `echo ${secret}; exit 3`], {
+      environment: { HERMETIC_LOG_TRACE: 'shell,pool' },
+    });
     expect(stdout).toBe(`${secret}\n`);
     expect(stderr).not.toContain(secret);
     const steps = stderr.split('\n').filter((line) => / trace shell /.test(line));
     for (const step of steps) expect(step).toMatch(/^hermetic: \d{4}-\d\d-\d\dT\S+Z trace shell \S+: /);
     const all = steps.join('\n');
-    expect(all).toMatch(/shell \S+: is started[^]*: ready[^]*: a command begins[^]*: exiting with 3[^]*its command has ended: exited/);
+    expect(all).toMatch(/shell \S+: is started[\s\S]*: ready[\s\S]*: a command begins[\s\S]*: exiting with 3[\s\S]*its command has ended: exited/);
   });
 
   it('writes nothing without it, and refuses a part that does not exist', async () => {
@@ -53,7 +55,7 @@ describeContained('log.trace', () => {
       program.api.world.says({ text: 'work' });
       await program.shows('Done.');
       expect(program.output).toMatch(
-        / trace turn (\S+): the model is asked[^]* trace turn \1: call \S+ begins: terminal[^]* trace turn \1: has ended/,
+        / trace turn (\S+): the model is asked[\s\S]* trace turn \1: call \S+ begins: terminal[\s\S]* trace turn \1: has ended/,
       );
       // Security: the name of a host is a secret here.
       expect(program.output).toMatch(/ trace egress network \d+: \[redacted\]:80 blocked \(unlisted\)/);

@@ -14,7 +14,7 @@ const count = isLarge ? 2000 : 200;
 const kills = isLarge ? 40 : 6;
 const seed = Number(process.env.HERMETIC_CHAOS_SEED ?? Math.floor(Math.random() * 2 ** 31));
 const mark = '(possible repeat)\n\n';
-const patienceMs = isLarge ? 1_200_000 : 150_000;
+const deadlineMs = isLarge ? 1_200_000 : 150_000;
 
 /** The same numbers for the same seed. */
 function numbers(start: number): () => number {
@@ -43,7 +43,7 @@ function script(request: ModelRequest): Reply {
 
 describeContained('the gateway', () => {
   it(`answers every message once and in order through kills and network failures (${people} people, ${count} messages, ${kills} kills)`, {
-    timeout: patienceMs + 60_000,
+    timeout: deadlineMs + 60_000,
   }, async () => {
     const random = numbers(seed);
     const pick = (most: number): number => Math.floor(random() * most);
@@ -85,7 +85,7 @@ describeContained('the gateway', () => {
           'everything is answered',
           () => [...asked].every(([chat, all]) => all.every((number) => answered(chat).includes(number))),
           {
-            withinMs: patienceMs,
+            withinMs: deadlineMs,
             everyMs: 100,
           },
         ).catch((error: Error) => {

@@ -19,7 +19,7 @@ describe('live messages', () => {
   let outbox: Outbox;
 
   async function startOutbox(): Promise<void> {
-    outbox = new Outbox({ ledger: store.outbox, channels, patience: { firstRetryMs: 2, maxRetryMs: 20, lookEveryMs: 10 } });
+    outbox = new Outbox({ ledger: store.outbox, channels, times: { firstRetryMs: 2, maxRetryMs: 20, lookEveryMs: 10 } });
     await outbox.start();
   }
 

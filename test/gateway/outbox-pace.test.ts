@@ -26,7 +26,7 @@ describe('an outbox at a platform with limits', () => {
     const shut: RateLimit = { of: 'shut', everyMs: 3_600_000, burst: 1 };
     const limits: Channel['limits'] = (_place, saying) => [{ of: 'all', everyMs, burst: 1 }, ...(closing.includes(saying) ? [shut] : [])];
     const channels = new Map([['fake', { ...fakeChannel(platform), limits }]]);
-    outbox = new Outbox({ ledger: store.outbox, channels, patience: { firstRetryMs: 2, maxRetryMs: 20, lookEveryMs: 10 } });
+    outbox = new Outbox({ ledger: store.outbox, channels, times: { firstRetryMs: 2, maxRetryMs: 20, lookEveryMs: 10 } });
     await outbox.start();
   });
   afterEach(async () => {

@@ -12,7 +12,7 @@ import { until } from '../until.ts';
 import { chat, FakePlatform, fakeChannel, type PlatformRequest, type Whim } from './fake-channel.ts';
 
 const newPath = scratchPaths();
-const patience = { firstRetryMs: 2, maxRetryMs: 20, lookEveryMs: 10 };
+const times = { firstRetryMs: 2, maxRetryMs: 20, lookEveryMs: 10 };
 const mark = '(possible repeat)\n\n';
 const numbers = (count: number) => Array.from({ length: count }, (_, index) => `${index}`);
 
@@ -38,7 +38,7 @@ describe('the outbox', () => {
 
   function make(more: Partial<OutboxOptions> = {}): Outbox {
     const onDropped: OutboxOptions['onDropped'] = (entry, failure) => dropped.push(`${entry.key}: ${failure}`);
-    const outbox = new Outbox({ ledger: store.outbox, channels, onDropped, ...more, patience: { ...patience, ...more.patience } });
+    const outbox = new Outbox({ ledger: store.outbox, channels, onDropped, ...more, times: { ...times, ...more.times } });
     running.push(outbox);
     return outbox;
   }
@@ -153,7 +153,7 @@ describe('the outbox', () => {
 
     it('drops a message that the platform never answers, and sends the next one', async () => {
       platform.whim = ({ text }) => (text.endsWith('lost') ? { until: new Promise(() => undefined) } : 'fine');
-      const outbox = await started({ patience: { answerMs: 20 } });
+      const outbox = await started({ times: { answerMs: 20 } });
       await outbox.deliver(chat('a'), 'k', 'lost');
       await outbox.deliver(chat('a'), 'l', 'next');
       await allSaid();
@@ -162,7 +162,7 @@ describe('the outbox', () => {
 
     it('drops a message after failing for too long', async () => {
       platform.whim = () => ({ busy: 1 });
-      const outbox = await started({ patience: { keepTryingMs: 30 } });
+      const outbox = await started({ times: { keepTryingMs: 30 } });
       await outbox.deliver(chat('a'), 'k', 'text');
       await allSaid();
       // It is told a moment after it was written down.
@@ -328,7 +328,7 @@ describe('the outbox', () => {
           },
         };
         const store = await openStore(path);
-        const outbox = new Outbox({ ledger: store.outbox, channels: new Map([['fake', channel]]), patience: { firstRetryMs: 1 } });
+        const outbox = new Outbox({ ledger: store.outbox, channels: new Map([['fake', channel]]), times: { firstRetryMs: 1 } });
         const place = { platform: 'fake', workspace: undefined, chat: 'a', thread: undefined };
         for (let i = 0; i < 10; i++) await outbox.deliver(place, 'n' + i, String(i));
         await outbox.start();

@@ -18,9 +18,9 @@ beforeEach(() => {
 afterEach(() => rmSync(directory, { recursive: true }));
 
 const makeOld = (path: string) => utimesSync(path, 0, 0);
-const canTake = (patienceMs: number) => {
+const canTake = (deadlineMs: number) => {
   try {
-    withFileLockSync(lock, patienceMs, () => undefined);
+    withFileLockSync(lock, deadlineMs, () => undefined);
     return true;
   } catch {
     return false;

@@ -85,10 +85,10 @@ describe('replaceFile', () => {
 
   test('waits for another writer, gives up on one that stays, and removes the remains of a crash', () => {
     writeFileSync(`${file}.lock`, '');
-    expect(() => replaceFile(file, { mode: 0o600, patienceMs: 60 }, () => 'new')).toThrow('something else');
+    expect(() => replaceFile(file, { mode: 0o600, deadlineMs: 60 }, () => 'new')).toThrow('something else');
     expect(existsSync(file)).toBe(false);
     utimesSync(`${file}.lock`, 0, 0);
-    replaceFile(file, { mode: 0o600, patienceMs: 60 }, () => 'new');
+    replaceFile(file, { mode: 0o600, deadlineMs: 60 }, () => 'new');
     expect(readdirSync(directory)).toEqual(['a.txt']);
   });
 
@@ -96,7 +96,7 @@ describe('replaceFile', () => {
     const source = join(import.meta.dirname, '../../src/lib/replace-file.ts');
     const script = `
       const { replaceFile } = await import(${JSON.stringify(source)});
-      for (let i = 0; i < 20; i++) replaceFile(${JSON.stringify(file)}, { mode: 0o600, patienceMs: 60_000 }, (text = '') => text + process.argv[1]);`;
+      for (let i = 0; i < 20; i++) replaceFile(${JSON.stringify(file)}, { mode: 0o600, deadlineMs: 60_000 }, (text = '') => text + process.argv[1]);`;
     const writers = ['a', 'b', 'c', 'd'];
     await Promise.all(writers.map((letter) => promisify(execFile)(process.execPath, ['--input-type=module', '-e', script, letter])));
     const text = readFileSync(file, 'utf8');

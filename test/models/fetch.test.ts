@@ -19,8 +19,8 @@ it('a model that may be silent for long is waited for as long as is configured, 
     return says('ok');
   });
   const settings = { provider: 'ollama', model: 'large', base_url: server.url } as const;
-  const patient = checkModel(await openModel({ ...settings, stall_seconds: 600 }, {}));
+  const waiting = checkModel(await openModel({ ...settings, stall_seconds: 600 }, {}));
   expect(await checkModel(await openModel(settings, {}))).toMatchObject({ usable: false });
   loaded.resolve();
-  expect(await patient).toEqual({ usable: true });
+  expect(await waiting).toEqual({ usable: true });
 });

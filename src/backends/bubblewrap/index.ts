@@ -29,7 +29,7 @@ import { probe } from './probe.ts';
 import { startBubblewrap } from './start.ts';
 
 /** Everything inside ends with bubblewrap, however that ends. */
-const endPatienceMs = 0;
+const endDeadlineMs = 0;
 
 export const bubblewrap: BackendDriver = {
   kind: 'bubblewrap',
@@ -115,7 +115,7 @@ class BubblewrapBackend implements Backend {
       for (const stream of [child.stdout, child.stderr]) stream?.resume();
       return { child, limits: { read: counter(commandProcesses), isCheap: true, isNew: true }, network: door, release };
     };
-    return await openChildProcessSandbox({ spec, workdir: this.places(spec).workdir, start, endPatienceMs }, signal);
+    return await openChildProcessSandbox({ spec, workdir: this.places(spec).workdir, start, endDeadlineMs }, signal);
   }
 
   places({ env, workdir }: SandboxSpec): Places {
@@ -132,7 +132,7 @@ class BubblewrapBackend implements Backend {
   }
 
   list(): Promise<ListedSandbox[]> {
-    return listChildProcessSandboxes(join(this.#context.sandboxesDirectory, this.kind), endPatienceMs);
+    return listChildProcessSandboxes(join(this.#context.sandboxesDirectory, this.kind), endDeadlineMs);
   }
 }
 

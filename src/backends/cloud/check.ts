@@ -26,7 +26,7 @@ export async function checkCloud({ provider, product, image, labels, enforcement
     const reference = await provider.create({ spec, labels }, { progress: () => undefined, signal: undefined });
     try {
       await requireBash(provider.attach(reference), `A sandbox of ${product}`, {
-        patienceMs: execMs,
+        deadlineMs: execMs,
         hint: neededPrograms,
       });
     } finally {

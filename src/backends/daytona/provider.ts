@@ -34,7 +34,7 @@ export interface DaytonaSettings {
 }
 
 /** How long a change may take, and who hears of it. */
-interface Patience {
+interface Change {
   ms: number;
   what: string;
   how?: CloudProgress;
@@ -171,7 +171,7 @@ export class DaytonaProvider implements CloudProvider {
   /** Looks at a sandbox until `step` has a result. A server that is busy or down for a moment changes nothing. */
   async #until<Result>(
     reference: string,
-    { ms, what, how, image = 'the image' }: Patience,
+    { ms, what, how, image = 'the image' }: Change,
     step: (found: Found) => Result | undefined | Promise<Result | undefined>,
   ): Promise<Result> {
     const deadline = Date.now() + ms;

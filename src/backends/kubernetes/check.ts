@@ -53,7 +53,7 @@ async function tryPod(parts: CheckOptions): Promise<string[]> {
   try {
     let waits = '';
     try {
-      await watch.untilRunning(pod, (text) => (waits = text), { patienceMs: startMs });
+      await watch.untilRunning(pod, (text) => (waits = text), { deadlineMs: startMs });
     } catch (error) {
       const isSlow = error instanceof HermeticError && error.code === 'sandbox/open-failed' && /ContainerCreating|[Pp]ull/.test(waits);
       if (!isSlow) throw error;
@@ -62,7 +62,7 @@ async function tryPod(parts: CheckOptions): Promise<string[]> {
       ];
     }
     await requireBash(pods.attachTo(pod.name), 'A pod', {
-      patienceMs: execMs,
+      deadlineMs: execMs,
       hint: 'The image needs bash 5 or newer and coreutils: change terminal.kubernetes_image.',
     });
     return [];

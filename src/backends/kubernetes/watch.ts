@@ -100,11 +100,11 @@ export class PodWatch {
     return { reason: promise, stop };
   }
 
-  /** Resolves when the pod runs. Rejects with the reason when it never will, or takes longer than `patienceMs`. */
+  /** Resolves when the pod runs. Rejects with the reason when it never will, or takes longer than `deadlineMs`. */
   async untilRunning(
     pod: Reference,
     tell: (text: string) => void,
-    { signal, patienceMs }: { signal?: AbortSignal | undefined; patienceMs?: number },
+    { signal, deadlineMs }: { signal?: AbortSignal | undefined; deadlineMs?: number },
   ): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     let state: PodState = { kind: 'waiting', why: 'it is being scheduled', isStuck: false };
@@ -125,13 +125,13 @@ export class PodWatch {
       signal?.throwIfAborted();
       throw lateError(state);
     };
-    const impatient = setInterval(() => {
+    const looking = setInterval(() => {
       if (stuckSince !== undefined && Date.now() - stuckSince > stuckMs) reject(lateError(state));
     }, 1_000);
     try {
-      await within({ ms: patienceMs ?? slowMs, signal }, promise, late);
+      await within({ ms: deadlineMs ?? slowMs, signal }, promise, late);
     } finally {
-      clearInterval(impatient);
+      clearInterval(looking);
       stop();
     }
   }

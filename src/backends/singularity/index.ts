@@ -34,7 +34,7 @@ import { takeOwnPlaces } from './own-places.ts';
 import { type ContainerOptions, startSingularity } from './start.ts';
 
 /** Everything inside ends with Apptainer, however that ends. */
-const endPatienceMs = 0;
+const endDeadlineMs = 0;
 
 /** slirp4netns, which connects bubblewrap, cannot lock itself up in the namespaces that Apptainer makes without root. */
 const noOpenNetwork = 'the only open network that Apptainer has without root is that of the host, with its loopback';
@@ -140,7 +140,7 @@ class SingularityBackend implements Backend {
       }
       return { child, limits: { read: counter(), isCheap: true, isNew: true }, network: door, release: () => release().finally(leave) };
     };
-    return await openChildProcessSandbox({ spec, workdir: this.places(spec).workdir, start, endPatienceMs }, signal);
+    return await openChildProcessSandbox({ spec, workdir: this.places(spec).workdir, start, endDeadlineMs }, signal);
   }
 
   #networkOf({ network }: SandboxSpec): ContainerOptions['network'] {
@@ -165,7 +165,7 @@ class SingularityBackend implements Backend {
   }
 
   list(): Promise<ListedSandbox[]> {
-    return listChildProcessSandboxes(join(this.#context.sandboxesDirectory, this.kind), endPatienceMs);
+    return listChildProcessSandboxes(join(this.#context.sandboxesDirectory, this.kind), endDeadlineMs);
   }
 
   #program(): string {

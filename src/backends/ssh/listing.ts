@@ -15,9 +15,9 @@ interface Remote {
 }
 
 /** A list is not worth a long wait for a machine that does not answer. */
-const listPatienceMs = 5_000;
+const listDeadlineMs = 5_000;
 /** How long programs that have a sandbox open may take to end its processes. */
-const endPatienceMs = 15_000;
+const endDeadlineMs = 15_000;
 
 /** A sandbox that has a directory on this machine. */
 export function listedRecord(record: ListedDirectory, reach: () => Remote): ListedSandbox {
@@ -31,7 +31,7 @@ export function listedRecord(record: ListedDirectory, reach: () => Remote): List
     destroy: async () => {
       // The programs that have it open notice, and end its processes.
       await rm(paths.record, { force: true });
-      for (const deadline = Date.now() + endPatienceMs; isOpen() && Date.now() < deadline; await sleep(20));
+      for (const deadline = Date.now() + endDeadlineMs; isOpen() && Date.now() < deadline; await sleep(20));
       const { machine, directories } = reach();
       const target = await formerTarget(record.directory);
       // The files of another machine can only be removed there.
@@ -48,7 +48,7 @@ export function listedRecord(record: ListedDirectory, reach: () => Remote): List
 export async function listedRemains(reach: () => Remote, records: readonly ListedDirectory[]): Promise<ListedSandbox[]> {
   const { machine, directories } = reach();
   const listing = machine.during(() => directories.list());
-  const names = await within(listPatienceMs, listing, () => []).catch(() => []);
+  const names = await within(listDeadlineMs, listing, () => []).catch(() => []);
   const isKnown = (name: string): boolean => records.some((record) => record.name === name);
   return names
     .filter(({ name }) => !isKnown(name))

@@ -26,7 +26,7 @@ export interface Answer {
 
 type Environment = Readonly<Record<string, string>>;
 
-const answerPatienceMs = 30_000;
+const answerDeadlineMs = 30_000;
 const maxAnswerBytes = 1024 * 1024;
 const maxErrorText = 1_000;
 
@@ -74,9 +74,9 @@ export class Machine {
   async run(parts: readonly string[], args: readonly string[]): Promise<Answer> {
     const command = await this.start(['bash', '--noprofile', '--norc', '-c', await guestBash(...parts), 'hermetic', ...args]);
     command.stdin.end();
-    return await within(answerPatienceMs, collect(command), () => {
+    return await within(answerDeadlineMs, collect(command), () => {
       command.destroy();
-      throw new HermeticError('backend/not-running', `${this.target.host} did not answer in ${answerPatienceMs / 1000} s.`);
+      throw new HermeticError('backend/not-running', `${this.target.host} did not answer in ${answerDeadlineMs / 1000} s.`);
     });
   }
 }

@@ -11,7 +11,7 @@ import type { Machine } from './machine.ts';
 
 const watchMs = 300;
 /** How long the processes of a sandbox that has ended may take to be dead. */
-const endPatienceMs = 10_000;
+const endDeadlineMs = 10_000;
 
 export interface RemoteSandbox {
   machine: Machine;
@@ -53,7 +53,7 @@ export async function attachToMachine(
   const finish = (): Promise<void> => {
     finishing ??= (async () => {
       unwatchFile(paths.record, look);
-      while (running.size > 0 && (await settlesWithin(endPatienceMs, Promise.all(running))));
+      while (running.size > 0 && (await settlesWithin(endDeadlineMs, Promise.all(running))));
       claimed.release();
     })();
     return finishing;

@@ -20,7 +20,7 @@ export function attachTo(machine: Machine, beat: Beat): Attach {
     const words = (await foldedCommand(command)).map(shellQuote).join(' ');
     if (words.length > maxWords) throw new HermeticError('sandbox/bad-command', 'The command is too long to be started at Vercel.');
     const key = randomBytes(8).toString('hex');
-    const env = { __HERMETIC_KEY: key, __HERMETIC_PATIENCE: String(beat.patienceSeconds), __HERMETIC_WORDS: words };
+    const env = { __HERMETIC_KEY: key, __HERMETIC_SILENCE: String(beat.silenceSeconds), __HERMETIC_WORDS: words };
     const output = new CommandOutput(machine, await machine.start({ text: await guestScript('pipedCommand'), env }));
     try {
       const pid = await pidOf(output, key);

@@ -20,7 +20,7 @@ export interface Beat {
   /** A command hears of this program at least so often. */
   everyMs: number;
   /** A command whose input is silent for so long has lost its program. */
-  patienceSeconds: number;
+  silenceSeconds: number;
 }
 
 /** The inputs of the commands of one machine: pieces that are written at the same moment go in one call. */

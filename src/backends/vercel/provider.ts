@@ -29,7 +29,7 @@ const maxQuoted = 500;
 /** Security: longer lists are not believed. */
 const maxListed = 10_000;
 const idleMs = { min: 60_000, max: 30 * 60_000 };
-const defaultBeat: Beat = { everyMs: 7_000, patienceSeconds: 20 };
+const defaultBeat: Beat = { everyMs: 7_000, silenceSeconds: 20 };
 
 /** The sandboxes of a project at Vercel. Their references are their names. */
 export class VercelProvider implements CloudProvider {

@@ -41,7 +41,7 @@ export interface ListenerParts {
 
 const farewellMs = 1_000;
 /** Slack waits three seconds, and then shows that something went wrong. */
-const patienceMs = 2_500;
+const deadlineMs = 2_500;
 const membershipMs = 2_000;
 const maxRemembered = 5_000;
 /** Names in a text that are looked up. */
@@ -204,7 +204,7 @@ export class Listener {
 
   /** Slack does not deliver it again, so nothing is lost when it is told before. */
   async #acceptInTime(delivery: Delivery, answer: () => void): Promise<void> {
-    if (await within(patienceMs, this.#intake.take(delivery, 0), () => true)) answer();
+    if (await within(deadlineMs, this.#intake.take(delivery, 0), () => true)) answer();
   }
 
   #workspaceOf(teams: readonly unknown[]): Workspace | undefined {

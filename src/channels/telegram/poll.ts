@@ -86,7 +86,7 @@ export class Poll {
   }
 
   async #listen(self: Self): Promise<void> {
-    const seconds = this.#patienceSeconds();
+    const seconds = this.#pollSeconds();
     const fresh = await this.#receive(seconds);
     this.#failures = 0;
     // Another poller of this token lets an immediate answer pass and takes the next one away.
@@ -98,7 +98,7 @@ export class Poll {
     if (fresh.length > 0) await this.#parts.deliveries?.trying([], this.#window.open.map(String)).catch(() => undefined);
   }
 
-  #patienceSeconds(): number {
+  #pollSeconds(): number {
     if (this.#window.isHeld) return 0;
     if (this.#conflicts > 0) return conflictPollSeconds;
     // After a failure ask for an immediate answer, so that the state is known before the next message.

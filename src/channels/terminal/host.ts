@@ -149,12 +149,12 @@ export class TerminalHost implements Channel {
         return welcome;
       },
       onEnd: () => {
-        clearTimeout(impatience);
+        clearTimeout(deadline);
         this.#wires.delete(wire);
         if (terminal && this.#terminals.get(terminal.place.chat) === terminal) this.#terminals.delete(terminal.place.chat);
       },
     });
-    const impatience = setTimeout(() => terminal || wire.destroy(), helloMs);
+    const deadline = setTimeout(() => terminal || wire.destroy(), helloMs);
     this.#wires.add(wire);
     if (this.#wires.size > maxTerminals) wire.destroy();
   }

@@ -28,7 +28,7 @@ const kind = 'web';
 const maxLiveChats = 500;
 const batch = 50;
 /** How long `stop` waits for messages that are being accepted; the rest is accepted at the next start. */
-const stopPatienceMs = 2000;
+const stopDeadlineMs = 2000;
 /** A file that was sent up and that no message names. */
 const looseFilesLastMs = 24 * 60 * 60 * 1000;
 
@@ -81,7 +81,7 @@ export class WebChannel implements Channel {
   async stop(): Promise<void> {
     this.#accept = undefined;
     this.#state = { kind: 'stopped' };
-    await settlesWithin(stopPatienceMs, Promise.allSettled(this.#underWay));
+    await settlesWithin(stopDeadlineMs, Promise.allSettled(this.#underWay));
     await this.#calls.end();
   }
 

@@ -10,7 +10,7 @@ import { Drafts } from './drafts.ts';
 import type { Pace, Waiting } from './pace.ts';
 import { markedAsRepeat } from './repeat-mark.ts';
 
-export interface OutboxPatience {
+export interface OutboxTimes {
   /** Before the second attempt, when the platform does not say; before every further one twice as long. */
   firstRetryMs: number;
   maxRetryMs: number;
@@ -25,7 +25,7 @@ export interface LineOptions {
   ledger: OutboxLedger;
   /** undefined when this platform is not connected: its messages wait. */
   channel(): Channel | undefined;
-  patience: OutboxPatience;
+  times: OutboxTimes;
   /** Of the platform, at all places together. */
   pace: Pace;
   /** Ends everything at once. */
@@ -128,7 +128,7 @@ export class ChatQueue {
       this.#isStale = false;
       const waitMs = await this.#step().catch((error: unknown) => {
         this.#options.onTrouble(error);
-        return this.#options.patience.firstRetryMs;
+        return this.#options.times.firstRetryMs;
       });
       if (this.#options.stop.aborted) break;
       if (this.#isStale || waitMs === 0) continue;
@@ -280,7 +280,7 @@ export class ChatQueue {
   async #attempt(work: (signal: AbortSignal) => Promise<string>): Promise<Outcome> {
     // It was not handed to the platform.
     if (this.#options.stop.aborted) return { kind: 'failed', failure: 'the program stopped', retryAfterMs: 0, inDoubt: false };
-    const answer = await answered(work, this.#options.stop, this.#options.patience.answerMs);
+    const answer = await answered(work, this.#options.stop, this.#options.times.answerMs);
     if (answer.kind === 'done') return { kind: 'sent', id: answer.value };
     const { error } = answer;
     const failure = errorText(error);
@@ -292,14 +292,14 @@ export class ChatQueue {
   }
 
   async #settle(entry: OutboxEntry, text: string, outcome: Outcome): Promise<void> {
-    const { ledger, patience, onDropped } = this.#options;
+    const { ledger, times, onDropped } = this.#options;
     const now = new Date();
     if (outcome.kind === 'sent') {
       await this.#recorded(() => ledger.sent(entry.seq, outcome.id, now));
       this.#drafts.sent(entry, outcome.id, text);
       return;
     }
-    const isOld = now.getTime() - entry.addedAt.getTime() > patience.keepTryingMs;
+    const isOld = now.getTime() - entry.addedAt.getTime() > times.keepTryingMs;
     // A draft that may be there is not worth being there twice.
     if (outcome.kind === 'dropped' || isOld || (entry.isDraft && outcome.inDoubt)) {
       await this.#recorded(() => ledger.drop(entry.seq, outcome.failure, now, outcome.inDoubt));
@@ -307,7 +307,7 @@ export class ChatQueue {
       if (!entry.isDraft) onDropped(entry, outcome.failure);
       return;
     }
-    const dueAt = new Date(now.getTime() + (outcome.retryAfterMs ?? retryMs(entry.attempts, patience)));
+    const dueAt = new Date(now.getTime() + (outcome.retryAfterMs ?? retryMs(entry.attempts, times)));
     await this.#recorded(() => ledger.retry(entry.seq, dueAt, outcome.failure, outcome.inDoubt));
   }
 
@@ -318,7 +318,7 @@ export class ChatQueue {
         return await write();
       } catch (error) {
         this.#options.onTrouble(error);
-        await this.#pause(retryMs(attempt, this.#options.patience));
+        await this.#pause(retryMs(attempt, this.#options.times));
       }
     }
   }
@@ -337,6 +337,6 @@ function sayingOf({ message, isDraft }: OutboxEntry, replaced: OutboxEntry | und
   return replaced?.sentId === undefined ? 'message' : 'change';
 }
 
-function retryMs(attempts: number, { firstRetryMs, maxRetryMs }: OutboxPatience): number {
+function retryMs(attempts: number, { firstRetryMs, maxRetryMs }: OutboxTimes): number {
   return backoffMs(attempts + 1, { firstMs: firstRetryMs, maxMs: maxRetryMs, isSpread: true });
 }

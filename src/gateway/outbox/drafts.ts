@@ -20,7 +20,7 @@ interface Draft {
 export interface DraftsOptions {
   place: Place;
   ledger: OutboxLedger;
-  patience: { answerMs: number };
+  times: { answerMs: number };
   stop: AbortSignal;
 }
 
@@ -120,9 +120,9 @@ export class Drafts {
   }
 
   async #edit(channel: Channel, draft: Draft, id: string): Promise<void> {
-    const { place, stop, patience } = this.#options;
+    const { place, stop, times } = this.#options;
     const text = draft.wanted;
-    const answer = await answered(async (signal) => await channel.edit?.(place, id, { text }, signal), stop, patience.answerMs);
+    const answer = await answered(async (signal) => await channel.edit?.(place, id, { text }, signal), stop, times.answerMs);
     draft.touchedAt = Date.now();
     if (answer.kind === 'done') {
       Object.assign(draft, { shown: text, failures: 0 });

@@ -1,7 +1,7 @@
 import type { Button, Channel, IncomingPress, Outgoing, OutgoingFile, Place } from '../../core/channel.ts';
 import type { OutboxEntry, OutboxItem, OutboxLedger } from '../../core/conversation.ts';
 import { splitText } from '../../lib/split-text.ts';
-import { ChatQueue, type OutboxPatience } from './chat-queue.ts';
+import { ChatQueue, type OutboxTimes } from './chat-queue.ts';
 import { Pace } from './pace.ts';
 import { maxMarkableText } from './repeat-mark.ts';
 
@@ -9,7 +9,7 @@ export interface OutboxOptions {
   ledger: OutboxLedger;
   /** By platform. May change at any time. */
   channels: ReadonlyMap<string, Channel>;
-  patience?: Partial<OutboxPatience & { lookEveryMs: number }>;
+  times?: Partial<OutboxTimes & { lookEveryMs: number }>;
   /** Called with a message that will never arrive. */
   onDropped?: (entry: OutboxEntry, failure: string) => void;
   /** Called with a failure of its own, such as a store that cannot be written. It goes on by itself. */
@@ -31,7 +31,7 @@ const minChannelTextLimit = 2000;
 /** A notice that waits longer for its turn is left out: what was pressed counts all the same. */
 const noticeMs = 5000;
 
-const defaultPatience = {
+const defaultTimes = {
   firstRetryMs: 1000,
   maxRetryMs: 5 * 60 * 1000,
   answerMs: 5 * 60 * 1000,
@@ -53,7 +53,7 @@ const defaultPatience = {
 export class Outbox {
   readonly #ledger: OutboxLedger;
   readonly #options: OutboxOptions;
-  readonly #patience: OutboxPatience & { lookEveryMs: number };
+  readonly #times: OutboxTimes & { lookEveryMs: number };
   readonly #lines = new Map<string, ChatQueue>();
   /** By platform. */
   readonly #paces = new Map<string, Pace>();
@@ -65,7 +65,7 @@ export class Outbox {
   constructor(options: OutboxOptions) {
     this.#options = options;
     this.#ledger = options.ledger;
-    this.#patience = { ...defaultPatience, ...options.patience };
+    this.#times = { ...defaultTimes, ...options.times };
   }
 
   /** Begins with what an earlier process left. What is added before waits until now. */
@@ -73,7 +73,7 @@ export class Outbox {
     await this.#ledger.recover(new Date());
     this.#isOpen = true;
     await this.look();
-    this.#looking = setInterval(() => this.look().catch((error) => this.#options.onTrouble?.(error)), this.#patience.lookEveryMs);
+    this.#looking = setInterval(() => this.look().catch((error) => this.#options.onTrouble?.(error)), this.#times.lookEveryMs);
   }
 
   /** All of them in this order, or none when there is one under any of these keys. */
@@ -231,7 +231,7 @@ export class Outbox {
         place,
         ledger: this.#ledger,
         channel: () => this.#options.channels.get(platform),
-        patience: this.#patience,
+        times: this.#times,
         pace: this.#pace(platform),
         stop: this.#stopped.signal,
         onDropped: (entry, failure) => {

@@ -45,8 +45,8 @@ export interface SshSocket extends Duplex {
 const defaultTimeoutMs = 15_000;
 const defaultKeepAliveMs = 15_000;
 const maxUnanswered = 3;
-const openPatienceMs = 20_000;
-const answerPatienceMs = 15_000;
+const openDeadlineMs = 20_000;
+const answerDeadlineMs = 15_000;
 /** Codes of RFC 4254, 5.1. OpenSSH answers with the first when it has as many sessions as it may (`MaxSessions`). */
 const fullReasons: readonly unknown[] = [2, 4];
 
@@ -83,7 +83,7 @@ export class SshConnection {
     // It is called when the connection is over, too.
     this.#ask(() => this.isOpen && first.resolve('accepted'));
     void this.over.then(first.resolve);
-    const outcome = await within(answerPatienceMs, first.promise, () => undefined);
+    const outcome = await within(answerDeadlineMs, first.promise, () => undefined);
     if (outcome === 'accepted') return;
     this.close();
     throw outcome ? tokenRefused(this.#target) : silent(this.#target, 'does not say whether it accepts the token');
@@ -190,11 +190,11 @@ export class SshConnection {
         else if (isLate) channel.close();
         else opening.resolve(adopt(channel));
       });
-      return await within(openPatienceMs, opening.promise, () => {
+      return await within(openDeadlineMs, opening.promise, () => {
         isLate = true;
         throw new SshError(
           'silent',
-          `${targetText(this.#target)} did not start ${what} in ${openPatienceMs / 1000} s.`,
+          `${targetText(this.#target)} did not start ${what} in ${openDeadlineMs / 1000} s.`,
           'Look at its load.',
         );
       });

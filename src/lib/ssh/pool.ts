@@ -9,7 +9,7 @@ const passing: Backoff = { firstMs: 200, maxMs: 5_000, isSpread: true };
 /** Security: a host that refuses us is not asked again and again, which could lock the account. */
 const lasting: Backoff = { firstMs: 2_000, maxMs: 30_000 };
 /** So long a caller waits for a host that was there before to be there again. */
-const reconnectPatienceMs = 15_000;
+const reconnectDeadlineMs = 15_000;
 /** An additional connection that carries nothing is kept for so long. */
 const idleMs = 30_000;
 const maxConnections = 64;
@@ -106,7 +106,7 @@ export class SshPool {
       const happened = `There are ${maxConnections} connections to the host already, and no room on any.`;
       throw new SshError('full', happened, 'Allow more sessions on a connection (MaxSessions of its sshd).');
     }
-    const deadline = Date.now() + reconnectPatienceMs;
+    const deadline = Date.now() + reconnectDeadlineMs;
     for (;;) {
       await this.#untilAllowed(deadline);
       try {

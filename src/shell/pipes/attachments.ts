@@ -56,20 +56,20 @@ export function forkerProcess(runDirectory: string): number | undefined {
 }
 
 /** How long the processes of one that was killed may take to die. Those that are not in a sandbox may have found a way to live on. */
-const deathPatienceMs = 5_000;
+const deathDeadlineMs = 5_000;
 
 /**
  * Tells a forker to end with everything it started, and kills the process that runs it after so long. Resolves when they are gone. Security: does
  * nothing when that process is one of another process namespace, where its number means another process.
  */
-export async function endProcess(runDirectory: string, patienceMs: number): Promise<void> {
+export async function endProcess(runDirectory: string, deadlineMs: number): Promise<void> {
   const name = contentOf(join(runDirectory, 'process'));
   if (livePid(name) === undefined) return;
   // Held until the end: what is written to a pipe that a starting forker has not opened yet would go when we close it.
   const control = openForWriting(join(runDirectory, 'control'));
   try {
-    const deadline = Date.now() + patienceMs;
-    if (patienceMs > 0) tell(control, 'stop\n');
+    const deadline = Date.now() + deadlineMs;
+    if (deadlineMs > 0) tell(control, 'stop\n');
     let orphans: string[] = [];
     for (let pid = livePid(name); pid !== undefined; pid = livePid(name)) {
       if (Date.now() >= deadline) {
@@ -80,7 +80,7 @@ export async function endProcess(runDirectory: string, patienceMs: number): Prom
     }
     // The kernel kills them for it, a moment later.
     const areAlive = (): boolean => orphans.some((orphan) => lifeOf(orphan) === 'alive');
-    for (const late = Date.now() + deathPatienceMs; areAlive() && Date.now() < late; await sleep(5));
+    for (const late = Date.now() + deathDeadlineMs; areAlive() && Date.now() < late; await sleep(5));
   } finally {
     closeSync(control);
   }

@@ -15,10 +15,10 @@ import { makePipes, makePipesNow, openForWriting } from './named-pipes.ts';
 import { type Habits, PipedShell, pipeSuffixes } from './piped-shell.ts';
 
 const batch = 24;
-const helloPatienceMs = 20_000;
-const killPatienceMs = 8_000;
+const helloDeadlineMs = 20_000;
+const killDeadlineMs = 8_000;
 /** Looking at every process takes long beside hundreds of busy ones. */
-const livePatienceMs = 20_000;
+const liveDeadlineMs = 20_000;
 const nudgeMs = 1_000;
 
 /** Enough for the first shells; the next ones are made while those start. */
@@ -111,17 +111,17 @@ export class Attachment implements Spawner {
 
   async #hello(signal: AbortSignal | undefined): Promise<void> {
     signal?.throwIfAborted();
-    await within({ signal }, this.#ask('hello', `attach ${this.#name} ${this.#base}`, helloPatienceMs), () => signal?.throwIfAborted());
+    await within({ signal }, this.#ask('hello', `attach ${this.#name} ${this.#base}`, helloDeadlineMs), () => signal?.throwIfAborted());
   }
 
   /** Rejects when the answer does not come in time, or the sandbox ends before it. */
-  async #ask(answer: string, request: string, patienceMs: number): Promise<string> {
+  async #ask(answer: string, request: string, deadlineMs: number): Promise<string> {
     const over = this.ended.then((reason) => Promise.reject(new Error(reason)));
     over.catch(() => undefined);
     try {
       const answered = this.#events.expect(answer);
       this.#tell(request);
-      return await within(patienceMs, Promise.race([answered, over]), () => {
+      return await within(deadlineMs, Promise.race([answered, over]), () => {
         throw new Error('its forker does not answer');
       });
     } finally {
@@ -212,7 +212,7 @@ export class Attachment implements Spawner {
   async #kill(mark: string, signal: KillSignal): Promise<void> {
     const sequence = ++this.#sequence;
     const over = this.ended.then(() => '0');
-    const answered = this.#ask(`killed ${sequence}`, `kill ${this.#name} ${mark} ${signal} ${sequence}`, killPatienceMs);
+    const answered = this.#ask(`killed ${sequence}`, `kill ${this.#name} ${mark} ${signal} ${sequence}`, killDeadlineMs);
     // A forker that waits for room to fork, in a sandbox that what is to be killed has filled, hears nothing for many seconds.
     const nudges = setInterval(() => this.#nudge(), nudgeMs);
     // Only who must be dead must be known to have got the signal.
@@ -222,7 +222,7 @@ export class Attachment implements Spawner {
 
   async hasLiveProcesses(waiting = '-'): Promise<boolean> {
     const sequence = ++this.#sequence;
-    return (await this.#ask(`live ${sequence}`, `live ${this.#name} ${waiting} ${sequence}`, livePatienceMs)) !== '0';
+    return (await this.#ask(`live ${sequence}`, `live ${this.#name} ${waiting} ${sequence}`, liveDeadlineMs)) !== '0';
   }
 
   /** Nudges the forker and, with the mark of a shell, the supervisor that starts it. */

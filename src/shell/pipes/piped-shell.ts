@@ -22,7 +22,7 @@ const scratch = Buffer.allocUnsafe(pipeCapacity);
 /** How often the state pipe of a running command is looked at. Only a state larger than the pipe has to wait for that. */
 const statePollMs = 100;
 /** How long a shell may take to start before a caller that kills it stops waiting. */
-const startPatienceMs = 2_000;
+const startDeadlineMs = 2_000;
 
 /** How long no command must have come before a shell prepares for the file tools. */
 const pauseMs = 30;
@@ -165,7 +165,7 @@ export class PipedShell implements Shell {
 
   async kill(signal: KillSignal): Promise<void> {
     // Before its first word it has no mark to be found by.
-    await settlesWithin({ ms: startPatienceMs, ref: false }, this.#begun.promise);
+    await settlesWithin({ ms: startDeadlineMs, ref: false }, this.#begun.promise);
     await this.#owner.kill(signal);
   }
 

@@ -15,7 +15,7 @@ const maxQuoted = 500;
 /** How long nothing may arrive of the output of a shell that says it has ended. */
 const lastOutputMs = 10_000;
 /** How long a shell that has told how its command ended may take to be gone. */
-const cleanPatienceMs = 10_000;
+const cleanDeadlineMs = 10_000;
 
 const cutShort = 'the end of its output did not arrive';
 
@@ -137,10 +137,10 @@ export class ShellStream {
     turn?.letGo();
     if (!turn?.hasReadAll || !this.isAlive) {
       // Before that its supervisor is not known, and cannot be told to leave.
-      if (turn) await settlesWithin({ ms: cleanPatienceMs, ref: false }, turn.begun);
+      if (turn) await settlesWithin({ ms: cleanDeadlineMs, ref: false }, turn.begun);
       return false;
     }
-    return (await settlesWithin({ ms: cleanPatienceMs, ref: false }, turn.done)) && turn.isClean && this.isAlive;
+    return (await settlesWithin({ ms: cleanDeadlineMs, ref: false }, turn.done)) && turn.isClean && this.isAlive;
   }
 
   /** Detaches. What commands left running may go on printing. */

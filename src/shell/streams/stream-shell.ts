@@ -11,9 +11,9 @@ import { StreamPipe } from './stream-pipe.ts';
 /** Until the next try to start a shell. A sandbox that is full or an engine that is busy may have room again. */
 const retriesMs = [100, 400, 1_000];
 /** How long a sandbox that ends may take to be the reason of what it takes along. */
-const reasonPatienceMs = 500;
+const reasonDeadlineMs = 500;
 /** How long a shell may take to start before a caller that kills it stops waiting. */
-const startPatienceMs = 10_000;
+const startDeadlineMs = 10_000;
 
 /** The input of a shell before it is ready. */
 export interface Opening {
@@ -86,7 +86,7 @@ export class StreamShell implements Shell {
 
   /** A shell that waits is given up at once, so that no command is handed to it. */
   #cut(reason: string): void {
-    if (this.#begun) setTimeout(() => this.lost(reason), reasonPatienceMs);
+    if (this.#begun) setTimeout(() => this.lost(reason), reasonDeadlineMs);
     else this.lost(reason);
   }
 
@@ -132,7 +132,7 @@ export class StreamShell implements Shell {
 
   async kill(signal: KillSignal): Promise<void> {
     // Before that nothing carries its mark.
-    const isUp = await settlesWithin({ ms: startPatienceMs, ref: false }, this.#ready.promise);
+    const isUp = await settlesWithin({ ms: startDeadlineMs, ref: false }, this.#ready.promise);
     if (!isUp && signal === 'KILL') throw new Error('its shell does not start');
     await this.#owner.kill(signal);
     if (signal !== 'KILL') return;

@@ -2,9 +2,9 @@ import type { KillSignal } from '../../core/sandbox.ts';
 import { within } from '../../lib/deadline.ts';
 import type { Attach, AttachedCommand } from './attached-command.ts';
 
-const killPatienceMs = 8_000;
+const killDeadlineMs = 8_000;
 /** Looking at every process takes long beside hundreds of busy ones. */
-const livePatienceMs = 20_000;
+const liveDeadlineMs = 20_000;
 const lastWordsMs = 2_000;
 const retryMs = 1_000;
 /** Far more than the answers to one request. */
@@ -138,25 +138,25 @@ export class Tether {
   /** Resolves when every process with the mark, or with any when it is `all`, has the signal; with KILL, when they are dead. */
   async kill(mark: string, signal: KillSignal): Promise<void> {
     const sequence = ++this.#sequence;
-    const left = await this.#ask(`killed ${sequence}`, `kill ${mark} ${signal} ${sequence}`, killPatienceMs);
+    const left = await this.#ask(`killed ${sequence}`, `kill ${mark} ${signal} ${sequence}`, killDeadlineMs);
     if (signal === 'KILL' && left !== '0') throw new Error(left === 'late' ? 'the sandbox does not answer' : `${left} processes survived`);
   }
 
   async hasLiveProcesses(waiting = '-'): Promise<boolean> {
     const sequence = ++this.#sequence;
-    const answer = await this.#ask(`live ${sequence}`, `live ${waiting} ${sequence}`, livePatienceMs);
+    const answer = await this.#ask(`live ${sequence}`, `live ${waiting} ${sequence}`, liveDeadlineMs);
     if (answer === 'late') throw new Error('the sandbox does not answer');
     return answer !== '0';
   }
 
   /** The text after `start` in the answer; `late` when none comes in time, and `0` when the sandbox ends before. */
-  async #ask(start: string, request: string, patienceMs: number): Promise<string> {
+  async #ask(start: string, request: string, deadlineMs: number): Promise<string> {
     this.#heardBytes = 0;
     const answer = new Promise<string>((resolve) => this.#waiting.set(start, resolve));
     const over = this.#options.ended.then(() => '0');
     this.#tell(request);
     try {
-      return await within(patienceMs, Promise.race([answer, over]), () => 'late');
+      return await within(deadlineMs, Promise.race([answer, over]), () => 'late');
     } finally {
       this.#waiting.delete(start);
     }

@@ -9,11 +9,11 @@ import { LastWrite } from '../last-write.ts';
 import type { Tables } from '../schema.ts';
 import { Statement, type Statements } from '../statement.ts';
 import { pragma } from './connection.ts';
-import { failed, patiently } from './failures.ts';
+import { failed, retryWhileBusy } from './failures.ts';
 import { type PreparedStatements, preparedOf } from './prepared.ts';
 import { WalSync } from './wal-sync.ts';
 
-const patienceMs = 5_000;
+const deadlineMs = 5_000;
 /** Waking the thread that syncs takes longer than writing a record of the audit log, so commits that need no sync do not wake it. */
 const laterMs = 10;
 /** How often it is looked at whether the file is still there, besides after every write that is waited for. */
@@ -155,7 +155,7 @@ export class SqliteAccess implements Access {
   async #synced<T>(work: () => T | Promise<T>, sync: Sync | undefined): Promise<T> {
     const turn = this.#turns.turn();
     if (turn !== undefined) await turn;
-    const result = await patiently(this.#path, patienceMs, () => {
+    const result = await retryWhileBusy(this.#path, deadlineMs, () => {
       if (performance.now() - this.#foundAt > lookEveryMs) this.#refuseMoved();
       this.#wal.refuseLost();
       return work();

@@ -8,7 +8,7 @@ export interface ConnectOptions {
   readOnly?: boolean;
 }
 
-/** SQLite waits on the one thread there is, so it waits shortly; `patiently` does the rest. */
+/** SQLite waits on the one thread there is, so it waits shortly; `retryWhileBusy` does the rest. */
 const lockWaitMs = 100;
 /** A connection to a file that exists. */
 export function connect(path: string, { readOnly = false }: ConnectOptions = {}): DatabaseSync {

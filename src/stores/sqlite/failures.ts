@@ -17,14 +17,14 @@ const inUse: readonly unknown[] = [sqliteCodes.busy, sqliteCodes.locked];
  * Does the work, and does it again while another process has the database. The waiting does not hold up anything else this process
  * does. Failures of the database or its files come out as a `HermeticError`.
  */
-export async function patiently<T>(path: string, patienceMs: number, work: () => T | Promise<T>): Promise<T> {
-  const deadline = performance.now() + patienceMs;
+export async function retryWhileBusy<T>(path: string, deadlineMs: number, work: () => T | Promise<T>): Promise<T> {
+  const deadline = performance.now() + deadlineMs;
   for (;;) {
     try {
       return await work();
     } catch (error) {
       if (!inUse.includes(codeOf(error))) throw explained(path, error);
-      if (performance.now() > deadline) throw busy(path, patienceMs, error);
+      if (performance.now() > deadline) throw busy(path, deadlineMs, error);
       // Not the same for all who wait, so that they do not meet again.
       await sleep(5 + Math.random() * 20);
     }
@@ -42,8 +42,8 @@ export function failed(path: string, what: string, hint: string, cause?: unknown
   return new HermeticError('store/failed', `${path} ${what}.`, { hint, cause });
 }
 
-function busy(path: string, patienceMs: number, cause: unknown): HermeticError {
-  return new HermeticError('store/busy', `${path} was held by another process for more than ${patienceMs / 1000} seconds.`, {
+function busy(path: string, deadlineMs: number, cause: unknown): HermeticError {
+  return new HermeticError('store/busy', `${path} was held by another process for more than ${deadlineMs / 1000} seconds.`, {
     hint: `See which one: fuser -v ${shellQuote(path)}`,
     cause,
   });

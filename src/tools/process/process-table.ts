@@ -33,8 +33,8 @@ const maxRunning = 32;
 const maxKept = 50;
 /** Of what a process was given, to judge what it is given next. */
 const maxGiven = 16 * 1024;
-const writePatienceMs = 10_000;
-const launchPatienceMs = 30_000;
+const writeDeadlineMs = 10_000;
+const launchDeadlineMs = 30_000;
 
 /** The background processes of one session. What they print and how they ended is kept inside the sandbox, and found again there. */
 export class ProcessTable {
@@ -75,7 +75,7 @@ export class ProcessTable {
     const size = terminal ? `${terminal.rows} ${terminal.columns}` : '';
     const launch = { command: await guestBash('background'), args: [directory, command, size], stateless: true };
     const handle = await sandbox.exec({ ...launch, ...(cwd !== undefined && { cwd }) });
-    const { end, stdout, stderr } = await collect(handle, { timeoutMs: launchPatienceMs });
+    const { end, stdout, stderr } = await collect(handle, { timeoutMs: launchDeadlineMs });
     if (end.kind !== 'exited' || end.code !== 0) {
       throw new HermeticError(
         'tool/failed',
@@ -203,7 +203,7 @@ export class ProcessTable {
     }
     // Before it is written: some of it may have been when that fails.
     process.given = (process.given + text).slice(-maxGiven);
-    const options = { stdin: text, timeoutMs: writePatienceMs };
+    const options = { stdin: text, timeoutMs: writeDeadlineMs };
     const written = process.writing.then(() => this.#ask('write', [process.facts.directory], options));
     process.writing = written.catch(() => undefined);
     await written;

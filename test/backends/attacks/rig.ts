@@ -12,7 +12,7 @@ export const limits = { cpus: 0, memoryMb: 512, diskMb: 0, pids: 64 };
 const maxWorkMs = 800;
 const maxStallMs = 5_000;
 const maxGrowthMb = 400;
-const patienceMs = 3_000;
+const deadlineMs = 3_000;
 /** A shell that has not answered by then never will, however busy the machine is. */
 const answerMs = 20_000;
 
@@ -76,7 +76,7 @@ export async function briefly(
   sandbox: OpenSandbox,
   text: string,
   options?: Omit<ExecRequest, 'command'>,
-  forMs = patienceMs,
+  forMs = deadlineMs,
 ): Promise<Result> {
   const handle = await sandbox.exec({ ...options, command: text });
   const timer = setTimeout(() => void handle.kill('KILL'), forMs);
@@ -87,7 +87,7 @@ export async function briefly(
 export async function worksOrIsLost(sandbox: OpenSandbox): Promise<void> {
   // The shell that waited during the attack may have been spoilt.
   for (let attempt = 1; ; attempt++) {
-    const forMs = attempt < 4 ? patienceMs : answerMs;
+    const forMs = attempt < 4 ? deadlineMs : answerMs;
     const outcome = await briefly(sandbox, 'echo "$((6 * 7))"', {}, forMs).catch((error: unknown) => error);
     if (outcome instanceof Error) return expect(outcome).toMatchObject({ code: 'sandbox/lost' });
     const { stdout, exit } = outcome as Result;

@@ -7,7 +7,7 @@ import type { TestEngine } from '../../engines.ts';
 import { briefly, command, limits, useAttackRig, worksOrIsLost } from './rig.ts';
 
 /** For what must work, however busy the machine is. */
-const patiently = (...[sandbox, text, options]: Parameters<typeof briefly>) => briefly(sandbox, text, options, 60_000);
+const slowly = (...[sandbox, text, options]: Parameters<typeof briefly>) => briefly(sandbox, text, options, 60_000);
 
 /** Reports, in the place of this shell, the state that is in `$1`, one field a line of it, and dies before it can tell the truth. */
 const forgeScript = `
@@ -57,14 +57,14 @@ export function stateAttacks(engine: TestEngine): void {
     const sandbox = await engine.open(spec);
     await rig.withstand(async () => {
       for (const [what, forgery] of Object.entries(forgeries(`touch ${trace}`))) {
-        await patiently(sandbox, forgeScript, { args: [Object.values({ ...truth, ...forgery }).join('\n')] });
+        await slowly(sandbox, forgeScript, { args: [Object.values({ ...truth, ...forgery }).join('\n')] });
         expect(sandbox.cwd, what).toMatch(/^\//);
-        expect((await patiently(sandbox, 'echo works')).stdout, what).toBe('works\n');
+        expect((await slowly(sandbox, 'echo works')).stdout, what).toBe('works\n');
       }
     });
     await sandbox.close();
     const again = await engine.open(spec);
-    expect((await patiently(again, 'echo works')).stdout).toBe('works\n');
+    expect((await slowly(again, 'echo works')).stdout).toBe('works\n');
     await again.destroy();
     expect(existsSync(trace)).toBe(false);
   });
@@ -72,7 +72,7 @@ export function stateAttacks(engine: TestEngine): void {
   it('stores a forged state as data', async () => {
     const spec = engine.spec({ limits });
     const sandbox = await engine.open(spec);
-    await patiently(sandbox, forgeScript, { args: [Object.values(truth).join('\n')] });
+    await slowly(sandbox, forgeScript, { args: [Object.values(truth).join('\n')] });
     expect(sandbox.cwd).toBe('/tmp');
     expect((await command(sandbox, 'echo "$HONEST"')).stdout).toBe('1\n');
     expect(JSON.parse(readFileSync(pathsIn(spec.directory).state, 'utf8'))).toContainEqual(['variable HONEST', 'declare -x HONEST="1"']);
@@ -103,8 +103,8 @@ export function stateAttacks(engine: TestEngine): void {
     mkdirSync(dirname(state), { recursive: true });
     writeFileSync(state, '[["directory", "\\u20ac/../\\ud800"], ["variable A", "declare -x A=\\""], ["no such kind", "x"]]');
     const sandbox = await engine.open(spec);
-    expect((await patiently(sandbox, 'export B=1; echo works')).stdout).toBe('works\n');
-    expect((await patiently(sandbox, 'echo "$B"')).stdout).toBe('1\n');
+    expect((await slowly(sandbox, 'export B=1; echo works')).stdout).toBe('works\n');
+    expect((await slowly(sandbox, 'echo "$B"')).stdout).toBe('1\n');
     await sandbox.destroy();
     expect(existsSync(spec.directory)).toBe(false);
   });

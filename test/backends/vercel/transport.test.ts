@@ -118,7 +118,7 @@ describe('a command at Vercel', () => {
   });
 
   it('passes on no more input of a program that was silent, and no end, which would make a part of it the whole', async () => {
-    const dying = providerWith({ everyMs: 3_600_000, patienceSeconds: 1 });
+    const dying = providerWith({ everyMs: 3_600_000, silenceSeconds: 1 });
     const command = await start('read -rt 4 line; echo "$?" >/vercel/sandbox/silent', dying);
     await until('its time to wait is over', () => isThere('/vercel/sandbox/silent'));
     // More than 128: neither a line nor an end came.
@@ -127,7 +127,7 @@ describe('a command at Vercel', () => {
   });
 
   it('keeps the input of a command open by a sign of life', async () => {
-    const living = providerWith({ everyMs: 200, patienceSeconds: 2 });
+    const living = providerWith({ everyMs: 200, silenceSeconds: 2 });
     const command = await start('read -rt 6 line; echo "$? $line"', living);
     await new Promise((resolve) => setTimeout(resolve, 3_000));
     command.stdin.write('still here\n');
@@ -135,7 +135,7 @@ describe('a command at Vercel', () => {
   });
 
   it('delivers what an ended command printed to a reader that comes late, while signs of life find no command', async () => {
-    const living = providerWith({ everyMs: 100, patienceSeconds: 10 });
+    const living = providerWith({ everyMs: 100, silenceSeconds: 10 });
     const command = await start('head -c 1000000 /dev/zero; touch /vercel/sandbox/printed', living);
     await until('it has ended', () => isThere('/vercel/sandbox/printed'));
     let before = -1;

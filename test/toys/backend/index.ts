@@ -19,7 +19,7 @@ export const toy: BackendDriver<typeof toyOptions> = {
 
 const why = 'toy runs commands on the host itself';
 const unlimited = { enforced: false, how: why };
-const endPatienceMs = 10_000;
+const endDeadlineMs = 10_000;
 
 class ToyBackend implements Backend {
   readonly kind = 'toy';
@@ -67,7 +67,7 @@ class ToyBackend implements Backend {
       const child = started(spawn(program, args, { cwd: '/', env, stdio: 'ignore', detached: true }));
       return { child, limits: undefined, release: async () => undefined };
     };
-    return await openChildProcessSandbox({ spec, workdir, start, endPatienceMs }, signal);
+    return await openChildProcessSandbox({ spec, workdir, start, endDeadlineMs }, signal);
   }
 
   places({ directory }: SandboxSpec): Places {
@@ -84,6 +84,6 @@ class ToyBackend implements Backend {
   }
 
   list(): Promise<ListedSandbox[]> {
-    return listChildProcessSandboxes(join(this.#context.sandboxesDirectory, this.kind), endPatienceMs);
+    return listChildProcessSandboxes(join(this.#context.sandboxesDirectory, this.kind), endDeadlineMs);
   }
 }
