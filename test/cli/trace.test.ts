@@ -21,7 +21,9 @@ describeContained('log.trace', () => {
     const steps = stderr.split('\n').filter((line) => / trace shell /.test(line));
     for (const step of steps) expect(step).toMatch(/^hermetic: \d{4}-\d\d-\d\dT\S+Z trace shell \S+: /);
     const all = steps.join('\n');
-    expect(all).toMatch(/shell \S+: is started[\s\S]*: ready[\s\S]*: a command begins[\s\S]*: exiting with 3[\s\S]*its command has ended: exited/);
+    expect(all).toMatch(
+      /shell \S+: is started[\s\S]*: ready[\s\S]*: a command begins[\s\S]*: exiting with 3[\s\S]*its command has ended: exited/,
+    );
   });
 
   it('writes nothing without it, and refuses a part that does not exist', async () => {
