@@ -24,7 +24,7 @@ import { IdleMemory } from '../lib/idle-memory.ts';
 import { listenForOwner } from '../lib/owner-socket.ts';
 import { openModel, settingsFor } from '../models/index.ts';
 import type { App } from './app.ts';
-import { BackendWatch, lookAgainMs } from './backend-watch.ts';
+import { BackendWatch, type Found, lookAgainMs } from './backend-watch.ts';
 import { owner, platformChannels, platformRules } from './channels.ts';
 import { ChatTools } from './chat-tools.ts';
 import { forgetOld } from './retention.ts';
@@ -143,7 +143,11 @@ export class GatewayProgram {
     await this.servePage();
     // Before the sweep, which forgets what is gone.
     for (const sentence of await this.app.sandboxes.missingDirectories()) this.#log(`WARNING: ${sentence}`);
-    await this.app.sandboxes.start().catch((error: unknown) => this.#log(`nothing was swept: ${errorText(error)}`));
+    const found = { works: this.app.sandboxStatus.lastKnown?.status.backend !== undefined, isSwept: true };
+    await this.app.sandboxes.start().catch((error: unknown) => {
+      found.isSwept = false;
+      this.#log(`nothing was swept: ${errorText(error)}`);
+    });
     collectSooner();
     const memory = new IdleMemory();
     this.#every(restEveryMs, () => memory.look(this.gateway.busy === 0 && !this.#outbox.isHeldUp));
@@ -155,7 +159,7 @@ export class GatewayProgram {
     await this.gateway.start();
     await this.#takeTerminals();
     this.#isRecovered = true;
-    this.#watchBackend();
+    this.#watchBackend(found);
     // Beside the first messages: much that is old takes long to remove.
     this.#forgetOld();
     return this.#web?.newLink();
@@ -202,13 +206,16 @@ export class GatewayProgram {
     });
   }
 
-  #watchBackend(): void {
-    const watch = new BackendWatch(this.app, this.#log);
-    let looking = Promise.resolve();
-    this.#every(lookAgainMs, () => {
-      looking = looking.then(() => watch.look());
-    });
+  #watchBackend(found: Found): void {
+    const watch = new BackendWatch(this.app, found, this.#log);
+    let looking: Promise<void> | undefined;
     this.#started.defer(() => looking);
+    // A look may take longer than the time between two.
+    this.#every(lookAgainMs, () => {
+      looking ??= watch.look().finally(() => {
+        looking = undefined;
+      });
+    });
   }
 
   #every(ms: number, task: () => void): void {
