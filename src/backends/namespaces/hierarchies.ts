@@ -81,10 +81,27 @@ async function serviceGroup(mountPoint: string, { user, root }: Seeker): Promise
   const base = join(mountPoint, service);
   const status = await stat(base).catch(() => undefined);
   if (!status || status.uid !== user) return undefined;
+  if ((await controllersIn(base)).length === 0) return undefined;
+  moving = moving.then(() => moveToLeaf(base));
+  await moving;
+  return base;
+}
+
+/**
+ * Security: one after another. A process that the one before has moved here goes on into the group of its sandbox, and
+ * would be taken out of its limits by one that has seen it before.
+ */
+let moving: Promise<void> = Promise.resolve();
+
+/** Never rejects. */
+async function moveToLeaf(base: string): Promise<void> {
   const leaf = join(base, ownLeaf);
   await mkdir(leaf).catch(() => undefined);
-  const processes = (await readFile(join(base, 'cgroup.procs'), 'utf8').catch(() => '')).split('\n').filter((pid) => pid !== '');
-  // One that has ended meanwhile needs no place.
-  for (const pid of processes) await writeFile(join(leaf, 'cgroup.procs'), pid).catch(() => undefined);
-  return base;
+  // More than once because a process may start another one before it is moved itself.
+  for (let pass = 0; pass < 3; pass += 1) {
+    const processes = (await readFile(join(base, 'cgroup.procs'), 'utf8').catch(() => '')).split('\n').filter((pid) => pid !== '');
+    if (processes.length === 0) return;
+    // One that has ended meanwhile needs no place.
+    for (const pid of processes) await writeFile(join(leaf, 'cgroup.procs'), pid).catch(() => undefined);
+  }
 }

@@ -1,8 +1,21 @@
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chownSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chownSync,
+  closeSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  readSync,
+  rmdirSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { findHierarchies, groupObstacle } from '../../../src/backends/namespaces/hierarchies.ts';
 import { until } from '../../until.ts';
@@ -46,6 +59,30 @@ describe('control groups of an ordinary user', () => {
     expect(await find()).toEqual([{ version: 2, base: join(root, service), controllers: ['memory', 'pids', 'cpu'] }]);
     // Each is written by itself; the kernel moves it.
     expect(readFileSync(join(root, service, 'gateway/cgroup.procs'), 'utf8')).toBe('102');
+  });
+
+  it('are looked for one after another, so that a process that has gone on to its sandbox is not moved back', async () => {
+    putService();
+    put({ [`${service}/cgroup.procs`]: '101\n' });
+    mkdirSync(join(root, service, 'gateway'));
+    const moves = join(root, service, 'gateway/cgroup.procs');
+    // A move waits until it is read.
+    execFileSync('mkfifo', [moves]);
+    const both = Promise.all([find(), find()]);
+    await delay(300);
+    put({ [`${service}/cgroup.procs`]: '' });
+    const reader = openSync(moves, 'r+');
+    await both;
+    const buffer = Buffer.alloc(100);
+    expect(buffer.subarray(0, readSync(reader, buffer)).toString()).toBe('101');
+    closeSync(reader);
+  });
+
+  it('are not taken where the service has no controllers, and then nothing is moved', async () => {
+    putService();
+    put({ [`${service}/cgroup.controllers`]: '\n' });
+    expect(await find()).toEqual([]);
+    expect(existsSync(join(root, service, 'gateway'))).toBe(false);
   });
 
   it('are found again from the leaf', async () => {
