@@ -38,7 +38,7 @@ export interface Store {
    * Why it takes no writes; undefined when it does. By the outcome of the last write of this program, and when that is
    * older, of one that is tried for this: however often it is asked, no more than one in that time. Never rejects.
    */
-  writeFailure(maxAgeMs: number): Promise<HermeticError | undefined>;
+  writeFailure(maxAgeMs: number): Promise<Error | undefined>;
   /** Gives the space of what was removed back to the file system, in portions too. One that an earlier version made keeps its size. */
   shrink(signal?: AbortSignal): Promise<void>;
   /** Waits for what is under way. What is asked afterwards rejects. */

@@ -38,3 +38,15 @@ it('a write that fails is told until one succeeds, and what was wrong with the w
   last.ended(full);
   expect(await ask(() => expect.unreachable('the last one is young'))).toBe(full);
 });
+
+it('a write of its own that fails in any way is told, and not tried at every look', async () => {
+  let writes = 0;
+  const last = new LastWrite(() => 0);
+  const damaged = new HermeticError('store/corrupt', 'It is damaged.');
+  const write = async () => {
+    writes += 1;
+    throw damaged;
+  };
+  for (let look = 0; look < 10; look++) expect(await last.failure(5000, write)).toBe(damaged);
+  expect(writes).toBe(1);
+});

@@ -89,6 +89,16 @@ describe('the SQLite store', () => {
       other.close();
     });
 
+    it('knows of writes whose statements are prepared, too', async () => {
+      store = await openStore(path);
+      const other = connect(path, { readOnly: true });
+      await store.setAside.trying('telegram', ['1'], 'all');
+      const version = pragma(other, 'data_version');
+      expect(await store.writeFailure(60_000)).toBeUndefined();
+      expect(pragma(other, 'data_version')).toBe(version);
+      other.close();
+    });
+
     it('uses a write-ahead log with full synchronisation', async () => {
       await (await open()).close();
       const database = connect(path);

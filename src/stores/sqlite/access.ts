@@ -133,12 +133,13 @@ export class SqliteAccess implements Access {
 
   async #attempt<T>(work: () => T | Promise<T>, sync?: Sync): Promise<T> {
     if (this.#closed !== undefined) throw new Error(`${this.#path} was closed.`);
+    // Work may be done before the promise of it is there.
+    const before = this.#prepared.changed;
     const attempt = this.#synced(work, sync);
     this.#underWay.add(attempt);
-    const before = this.#prepared.changed;
     try {
       const result = await attempt;
-      if (this.#prepared.changed > before) this.#lastWrite.ended();
+      if (sync !== undefined && this.#prepared.changed > before) this.#lastWrite.ended();
       return result;
     } catch (error) {
       if (sync !== undefined) this.#lastWrite.ended(error);
@@ -148,7 +149,7 @@ export class SqliteAccess implements Access {
     }
   }
 
-  async writeFailure(maxAgeMs: number): Promise<HermeticError | undefined> {
+  async writeFailure(maxAgeMs: number): Promise<Error | undefined> {
     return await this.#lastWrite.failure(maxAgeMs, () => this.prepared.run((statements) => statements.run(trial, { at: Date.now() })));
   }
 
