@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import type { Socket } from 'node:net';
 import type { HttpBindings } from '@hono/node-server';
 import type { Context, MiddlewareHandler } from 'hono';
@@ -110,14 +111,20 @@ export function guardProbe(parts: GuardParts): MiddlewareHandler<Web> {
   };
 }
 
-const forwardingHeaders = ['forwarded', 'via', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip'];
+const forwardingHeaders = /^(forwarded|via|x-forwarded|x-forwarded-.*|x-real-ip|.*-connecting-ip|true-client-ip)$/;
 
 function isFromHere(context: Context<Web>): boolean {
-  const address = (context.env.incoming.socket.remoteAddress ?? '').replace(/^::ffff:/, '');
-  const [, ipv6, name] = /^(?:\[([^\]]*)\]|([^:]*))(?::\d+)?$/.exec(context.req.header('host') ?? '') ?? [];
-  return (
-    isLoopback(address) && isLoopback(ipv6 ?? name ?? '') && forwardingHeaders.every((header) => context.req.header(header) === undefined)
-  );
+  const { httpVersion, headers, socket } = context.env.incoming;
+  const address = (socket.remoteAddress ?? '').replace(/^::ffff:/, '');
+  const [, ipv6, name] = /^(?:\[([^\]]*)\]|([^:]*))(?::\d+)?$/.exec(headers.host ?? '') ?? [];
+  // A proxy that is told nothing names its own way here as the host, and most of those speak the old version.
+  const isDirect = httpVersion !== '1.0' && !Object.keys(headers).some((header) => forwardingHeaders.test(header));
+  return isLoopback(address) && isLoopback(ipv6 ?? name ?? '') && isDirect && !isOfPage(headers);
+}
+
+/** Security: a page of any site can have the browser of this machine ask, though it does not get to read the answer. */
+function isOfPage({ origin, 'sec-fetch-site': site = 'none' }: IncomingHttpHeaders): boolean {
+  return origin !== undefined || (site !== 'none' && site !== 'same-origin');
 }
 
 function credentialsOf(context: Context<Web>, keeper: Gatekeeper): { isOwner: boolean; isAttempt: boolean; isBearer: boolean } {

@@ -1,6 +1,8 @@
 import { chmodSync, rmSync, statSync } from 'node:fs';
 import { request } from 'node:http';
+import { connect } from 'node:net';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { tokenIn } from '../../src/http/token.ts';
 import { type GatewayOptions, newHome, TestGateway, token } from './gateway.ts';
@@ -262,6 +264,8 @@ describe('probes', () => {
     { forwarded: 'for=192.0.2.1' },
     { via: '1.1 proxy' },
     { 'x-real-ip': '192.0.2.1' },
+    { 'x-forwarded-proto': 'https' },
+    { 'cf-connecting-ip': '192.0.2.1' },
   ])('tell others nothing without the token: %j', async (headers) => {
     await start({ server: { host: '0.0.0.0', behindTls: true } });
     for (const path of paths) {
@@ -269,6 +273,32 @@ describe('probes', () => {
       expect([path, refused.status, refused.text]).toEqual([path, 401, expect.not.stringContaining('reasons')]);
       expect((await ask(path, { host: here(), ...headers, ...bearer })).status).toBe(200);
     }
+  });
+
+  it('tell nothing without the token to what speaks as a proxy does that was told nothing', async () => {
+    await start();
+    for (const path of paths) {
+      const socket = connect(gateway.server.port, '127.0.0.1');
+      socket.end(`GET ${path} HTTP/1.0\r\nHost: ${here()}\r\nConnection: close\r\n\r\n`);
+      expect([path, await text(socket)]).toEqual([path, expect.stringMatching(/^HTTP\/1\.1 401 /)]);
+    }
+  });
+
+  it('are not answered for a page of another site, and nothing is looked for then', async () => {
+    let searches = 0;
+    await start({
+      server: {
+        refusalOf: async () => {
+          searches += 1;
+          return undefined;
+        },
+      },
+    });
+    for (const headers of [{ 'sec-fetch-site': 'cross-site' }, { 'sec-fetch-site': 'same-site' }, { origin: 'https://evil.example' }]) {
+      for (const path of paths) expect((await ask(path, { host: here(), ...headers })).status).toBe(401);
+    }
+    expect(searches).toBe(0);
+    expect((await ask('/livez', { host: here(), 'sec-fetch-site': 'none' })).status).toBe(200);
   });
 
   it('tell a program of a sandbox nothing', async () => {
