@@ -1,6 +1,6 @@
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
+import { existsSync, renameSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -84,6 +84,16 @@ it('status --ready exits by whether messages are answered and commands run, and 
   expect([code, stdout]).toEqual([1, expect.stringMatching(/^not ready\nNo chat platform is connected\.\ntelegram is down: .*token/)]);
   const { stdout: json } = await hermetic.run(['status', '--ready', '--json']);
   expect(JSON.parse(json)).toEqual({ ok: false, reasons: ['No chat platform is connected.'], down: [expect.stringContaining('telegram')] });
+});
+
+it('status --ready says what is wrong with a gateway that runs and cannot tell its status', async () => {
+  const child = await gateway();
+  const ready = async () => (await hermetic.run(['status', '--ready'])).stdout;
+  const database = join(hermetic.home, '.hermetic', 'state.db');
+  renameSync(database, `${database}.away`);
+  expect(await ready()).toMatch(/^not ready\nThe state database takes no writes\. .*was moved, replaced or deleted/);
+  child.kill('SIGSTOP');
+  expect(await ready()).toBe('not ready\nThe gateway does not answer.\n');
 });
 
 it('a second gateway is refused with the place of the first', async () => {

@@ -95,6 +95,16 @@ export async function gatewayStatus(program: GatewayProgram): Promise<GatewaySta
   };
 }
 
+/** For other processes: where all of it cannot be found out, as with a broken store, at least why. */
+export async function answeredStatus(program: GatewayProgram): Promise<Partial<GatewayStatus>> {
+  try {
+    return await gatewayStatus(program);
+  } catch {
+    const { isPublic, url, channels } = program;
+    return { isPublic, url, channels: [...channels.values()].map(channelStatus), readiness: await readiness(program) };
+  }
+}
+
 function proofOf({ proof }: SandboxStatus): GatewayStatus['proof'] {
   return proof && { held: proof.held, at: proof.provenAt.toISOString() };
 }

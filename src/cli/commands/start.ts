@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { gatewaySocket } from '../../app/gateway-process.ts';
-import { type GatewayStatus, gatewayStatus } from '../../app/status/gateway-status.ts';
+import { answeredStatus, type GatewayStatus, gatewayStatus } from '../../app/status/gateway-status.ts';
 import { yoloTexts } from '../../app/status/session-status.ts';
 import { HermeticError } from '../../core/errors.ts';
 import { claimInstance } from '../../lib/instance.ts';
@@ -51,7 +51,7 @@ async function start(io: CliIo, { requireSandbox = false }: StartOptions): Promi
       introduce(found, say);
       if (!interrupt.signal.aborted) {
         const link = await program.start();
-        status = () => gatewayStatus(program);
+        status = () => answeredStatus(program);
         if (link) io.stdout.write(`Open ${link}\n`);
         showLinks(program.channels.values(), io.stderr, interrupt.signal);
         await ended(interrupt.signal);

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import type { App } from '../../app/app.ts';
+import { gatewayProcess } from '../../app/gateway-process.ts';
 import { networkText } from '../../app/status/network-status.ts';
 import { cpuText, findSandboxStatus, type SandboxStatusFacts, sandboxStatusFacts, unsafeWarning } from '../../app/status/sandbox-status.ts';
 import { type SessionStatus, sessionStatuses, sessionText, yoloTexts } from '../../app/status/session-status.ts';
@@ -48,9 +49,10 @@ export function statusCommand(io: CliIo): Command {
 
 /** From the running gateway alone, so that it takes little each time. */
 async function showReadiness(io: CliIo, json = false): Promise<void> {
-  const said = await askGateway(findHome({ environment: io.environment }).directory);
-  const starting = said ? 'The gateway is starting.' : 'No gateway runs for this home.';
-  const { ok, reasons, down } = said?.readiness ?? { ok: false, reasons: [starting], down: [] };
+  const home = findHome({ environment: io.environment }).directory;
+  const said = await askGateway(home);
+  const silent = gatewayProcess(home) === undefined ? 'No gateway runs for this home.' : 'The gateway does not answer.';
+  const { ok, reasons, down } = said?.readiness ?? { ok: false, reasons: [said ? 'The gateway is starting.' : silent], down: [] };
   const lines = [ok ? 'ready' : 'not ready', ...reasons, ...down].map((line) => `${printable(line)}\n`);
   io.stdout.write(json ? `${JSON.stringify({ ok, reasons, down }, undefined, 2)}\n` : lines.join(''));
   if (!ok) io.setExitCode(1);
