@@ -5,6 +5,7 @@ import type { SessionKey } from '../core/session.ts';
 import { maxLeaseMs, type SandboxEntry, type SandboxLedger } from '../core/store.ts';
 import { ByteStore } from '../lib/byte-store.ts';
 import { Latest } from '../lib/latest.ts';
+import { livePid } from '../lib/process-name.ts';
 import { sweepCanaries } from '../proof/index.ts';
 import { type RunEnd, run } from '../shell/run.ts';
 import { claimSpare } from './claim.ts';
@@ -136,10 +137,14 @@ export class SessionSandboxes {
     const found: FoundSandbox[] = [];
     for (const backend of backends) {
       if (!backend.traits.durable) continue;
+      // In this order: a sandbox is in the ledger before it is made.
+      const all = await backend.list();
       const entries = new Map((await ledger.list({ backend: backend.kind })).map((entry) => [entry.name, entry]));
-      for (const { name, state, createdAt, stop } of await backend.list()) {
+      for (const { name, state, createdAt, stop } of all) {
         if (state !== 'running') continue;
         const entry = entries.get(name);
+        // What this program has open, spares too, is counted where it was opened.
+        if (entry?.owner !== undefined && livePid(entry.owner) === process.pid && isHeld(entry)) continue;
         const session = entry && entry.session.length > 0 ? this.#nameOf(entry.session) : name;
         const stopUnheld = async (force: boolean): Promise<boolean> => {
           const now = await ledger.find({ backend: backend.kind, name });

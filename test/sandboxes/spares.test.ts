@@ -88,6 +88,16 @@ for (const kind of ['bubblewrap', 'docker']) {
       expect(remains?.find(({ name }) => name === spare)).toMatchObject({ session: 'alice', hasFiles: true });
     });
 
+    it('counts what it has open once, also when it begins again', async () => {
+      const app = installation('again', { HERMETIC_GATEWAY_MAX_SANDBOXES: '2' }).start();
+      await app.sandboxes.prepare();
+      await app.sandboxes.start();
+      await app.sandboxes.of('alice').open();
+      await app.sandboxes.start();
+      await app.sandboxes.of('bob').open();
+      expect(['alice', 'bob'].map((name) => app.sandboxes.of(name).isOpen)).toEqual([true, true]);
+    });
+
     it('gives a claimed spare the variables, credentials and notices of its session', async () => {
       const { home, start } = installation('same', {
         TERMINAL_DOCKER_ENV: '{"FIXED":"value"}',
