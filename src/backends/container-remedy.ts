@@ -1,8 +1,8 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type ContainerKind, containerHere } from '../lib/container-here.ts';
 
-/** In the package; engines read it on their own machine. */
+/** In the package; it is read where the container is started. */
 const profile = 'deploy/container/seccomp.json';
 
 const common = '--user 1000:1000 --cap-drop ALL --security-opt no-new-privileges';
@@ -28,6 +28,9 @@ export function containerRemedy(root = '/'): string | undefined {
 }
 
 function hasAppArmor(root: string): boolean {
-  const switchFile = join(root, 'sys/module/apparmor/parameters/enabled');
-  return existsSync(switchFile) && readFileSync(switchFile, 'utf8').trim() === 'Y';
+  try {
+    return readFileSync(join(root, 'sys/module/apparmor/parameters/enabled'), 'utf8').trim() === 'Y';
+  } catch {
+    return false;
+  }
 }

@@ -30,9 +30,12 @@ export async function presentEngineSockets(further: readonly string[] = [], user
 
 /** Sockets of engines outside that were mounted into the container in which this program is. */
 export async function mountedEngineSockets(table = '/proc/self/mountinfo'): Promise<string[]> {
-  const lines = (await readFile(table, 'utf8').catch(() => '')).split('\n');
-  const points = lines.map((line) => line.split(' ')[4] ?? '');
-  return points.filter((point) => point.endsWith('.sock') && isEngineSocketName(point));
+  const isSocket = (path: string): boolean => path.endsWith('.sock') && isEngineSocketName(path);
+  return (await readFile(table, 'utf8').catch(() => '')).split('\n').flatMap((line) => {
+    // By its name outside, too: inside it may have any.
+    const [, , , outside = '', point = ''] = line.split(' ');
+    return isSocket(outside) || isSocket(point) ? [point] : [];
+  });
 }
 
 /** The way from a directory to a path below it; empty for the directory itself, undefined for what lies elsewhere. */

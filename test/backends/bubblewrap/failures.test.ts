@@ -58,6 +58,14 @@ describe('errors of bubblewrap', () => {
     expect(containerRemedy(root)).toContain('--security-opt apparmor=unconfined');
   });
 
+  it('names the options where it cannot be read whether there is AppArmor', () => {
+    const root = mkdtempSync(join(tmpdir(), 'hermetic-container-'));
+    onTestFinished(() => rmSync(root, { recursive: true }));
+    writeFileSync(join(root, '.dockerenv'), '');
+    mkdirSync(join(root, 'sys/module/apparmor/parameters/enabled'), { recursive: true });
+    expect(containerRemedy(root)).toMatch(/systempaths=unconfined\. /);
+  });
+
   it('leaves an unrelated error of bubblewrap unexplained', async () => {
     expect(await explainFailure("bwrap: Can't find source path /x: No such file or directory")).toBeUndefined();
   });
