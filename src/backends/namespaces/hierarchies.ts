@@ -46,9 +46,21 @@ export async function groupObstacle(seeker = here): Promise<string> {
   if (seeker.user === 0) return 'no control group can be used here';
   const mounted = await mountedGroups(seeker);
   const unified = mounted.find(({ type }) => type === 'cgroup2');
-  if (!unified || (await controllersIn(unified.path)).length === 0)
-    return 'this machine has control groups of version 1, which cannot be handed to an ordinary user';
-  return 'no control group is handed to this user, as a system service with Delegate=yes and a login session are';
+  if ((unified ? await controllersIn(unified.path) : []).length === 0) {
+    return mounted.some(({ type }) => type === 'cgroup')
+      ? 'this machine has control groups of version 1, which cannot be handed to an ordinary user'
+      : 'no control groups can be seen here';
+  }
+  const service = unified && (await serviceBase(unified.path, seeker));
+  const session = sessionGroup(unified?.path ?? '', seeker);
+  const handed = await controllersIn(service ?? session);
+  if (handed.length === 0) return 'no control group is handed to this user, as to a system service with Delegate=yes';
+  // The kernel moves no process of an ordinary user from one part of the tree to another.
+  if (!service && !(await ownGroup(seeker)).startsWith(sessionGroup('/', seeker)))
+    return 'this program was not started in the control group of this user, as by systemd-run --user --scope';
+  return handed.length < everyController.length
+    ? `only these controllers are handed to this user: ${handed.join(', ')}`
+    : 'no control group can be used here';
 }
 
 async function mountedGroups({ root }: Seeker): Promise<Mounted[]> {
@@ -65,26 +77,33 @@ async function controllersIn(group: string): Promise<Hierarchy['controllers']> {
   return everyController.filter((controller) => names.includes(controller));
 }
 
+async function ownGroup({ root }: Seeker): Promise<string> {
+  return /^0::(\/.*)$/m.exec(await readFile(join(root, 'proc/self/cgroup'), 'utf8').catch(() => ''))?.[1] ?? '';
+}
+
 /** systemd hands it to a user who has a login session. */
 function sessionGroup(mountPoint: string, { user }: Seeker): string {
   return join(mountPoint, `user.slice/user-${user}.slice/user@${user}.service`);
 }
 
-/**
- * The group of the system service that this program is, when it was handed to the user of the service. Its processes
- * move into a leaf of it.
- */
-async function serviceGroup(mountPoint: string, { user, root }: Seeker): Promise<string | undefined> {
-  const own = /^0::(\/.*)$/m.exec(await readFile(join(root, 'proc/self/cgroup'), 'utf8').catch(() => ''))?.[1] ?? '';
+/** `serviceBase`, whose processes move into a leaf of it. */
+async function serviceGroup(mountPoint: string, seeker: Seeker): Promise<string | undefined> {
+  const base = await serviceBase(mountPoint, seeker);
+  if (base === undefined) return undefined;
+  moving = moving.then(() => moveToLeaf(base));
+  await moving;
+  return base;
+}
+
+/** The group of the system service that this program is, when it was handed to the user of the service. */
+async function serviceBase(mountPoint: string, seeker: Seeker): Promise<string | undefined> {
+  const own = await ownGroup(seeker);
   const service = own.endsWith(`/${ownLeaf}`) ? own.slice(0, -ownLeaf.length - 1) : own;
   if (!service.endsWith('.service') || service.startsWith('/user.slice/')) return undefined;
   const base = join(mountPoint, service);
   const status = await stat(base).catch(() => undefined);
-  if (!status || status.uid !== user) return undefined;
-  if ((await controllersIn(base)).length === 0) return undefined;
-  moving = moving.then(() => moveToLeaf(base));
-  await moving;
-  return base;
+  if (!status || status.uid !== seeker.user) return undefined;
+  return (await controllersIn(base)).length === 0 ? undefined : base;
 }
 
 /**

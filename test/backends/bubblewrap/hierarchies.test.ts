@@ -109,6 +109,24 @@ describe('control groups of an ordinary user', () => {
     },
   );
 
+  it('are said to be elsewhere where the program was started beside those of its user', async () => {
+    const session = `user.slice/user-${user}.slice/user@${user}.service`;
+    putService(`/user.slice/user-${user}.slice/session-3.scope`);
+    put({ [`sys/fs/cgroup/${session}/cgroup.controllers`]: 'cpu memory pids\n' });
+    expect(await groupObstacle({ user, root })).toContain('systemd-run --user --scope');
+    put({ 'proc/self/cgroup': `0::/${session}/app.slice/hermetic.service\n` });
+    expect(await groupObstacle({ user, root })).toBe('no control group can be used here');
+  });
+
+  it('are said to be handed over in part where some controllers are not', async () => {
+    putService();
+    put({ [`${service}/cgroup.controllers`]: 'memory pids\n' });
+    expect(await groupObstacle({ user, root })).toBe('only these controllers are handed to this user: memory, pids');
+    expect(existsSync(join(root, service, 'gateway'))).toBe(false);
+    put({ 'proc/self/mountinfo': '620 510 0:52 / / rw,relatime - overlay overlay rw\n' });
+    expect(await groupObstacle({ user, root })).toBe('no control groups can be seen here');
+  });
+
   it('are none with version 1, which is said', async () => {
     put({ 'proc/self/mountinfo': `${version1}\n`, 'proc/self/cgroup': '4:memory:/\n0::/\n' });
     expect(await findHierarchies([1, 2], { user, root })).toEqual([]);
