@@ -22,12 +22,22 @@ const appArmorFix = [
   '| sudo tee /etc/apparmor.d/bwrap && sudo systemctl reload apparmor',
 ].join(' ');
 
-/**
- * Explains why bubblewrap failed to start on this machine; undefined when its output names no fault of the machine.
- * `remedy`: how to start the container that this is in.
- */
-export async function explainFailure(stderr: string, { remedy } = { remedy: containerRemedy() }): Promise<Failure | undefined> {
+interface Surroundings {
+  /** How to start the container that this is in. */
+  remedy: string | undefined;
+  /** A setting of the kernel. */
+  setting?: (name: string) => Promise<number | undefined>;
+}
+
+/** Explains why bubblewrap failed to start on this machine; undefined when its output names no fault of the machine. */
+export async function explainFailure(
+  stderr: string,
+  { remedy, setting = settingHere }: Surroundings = { remedy: containerRemedy() },
+): Promise<Failure | undefined> {
   const unavailable = (reason: string, fix: string): Failure => ({ code: 'backend/unavailable', reason, fix });
+  // In a container the setting is in the way as well, and cannot be changed there.
+  const bySetting = (reason: string, fix: string): Failure =>
+    unavailable(reason, remedy === undefined ? fix : `${remedy} Before, on the machine outside: ${fix}`);
 
   if (/exec: (setpriv|unshare): not found|(unshare|setpriv|mount): (command )?not found/.test(stderr)) {
     return {
@@ -42,16 +52,13 @@ export async function explainFailure(stderr: string, { remedy } = { remedy: cont
   const namespaceRefused = /No permissions to creat|Creating new namespace failed|setting up uid map|RTM_NEWADDR|needs access to create/i;
   if (namespaceRefused.test(stderr)) {
     if ((await setting('kernel/unprivileged_userns_clone')) === 0) {
-      return unavailable(
-        'The kernel does not let ordinary users make user namespaces.',
-        'sudo sysctl -w kernel.unprivileged_userns_clone=1',
-      );
+      return bySetting('The kernel does not let ordinary users make user namespaces.', 'sudo sysctl -w kernel.unprivileged_userns_clone=1');
     }
     if ((await setting('user/max_user_namespaces')) === 0) {
-      return unavailable('The kernel is set to allow no user namespaces.', 'sudo sysctl -w user.max_user_namespaces=15000');
+      return bySetting('The kernel is set to allow no user namespaces.', 'sudo sysctl -w user.max_user_namespaces=15000');
     }
     if ((await setting('kernel/apparmor_restrict_unprivileged_userns')) === 1) {
-      return unavailable('AppArmor keeps bubblewrap from making user namespaces, as on Ubuntu 24.04.', appArmorFix);
+      return bySetting('AppArmor keeps bubblewrap from making user namespaces, as on Ubuntu 24.04.', appArmorFix);
     }
     if (/No space left/.test(stderr)) {
       return unavailable('All user namespaces this machine allows are in use.', 'sudo sysctl -w user.max_user_namespaces=15000');
@@ -80,7 +87,7 @@ export function failureError(failure: Failure): HermeticError {
   return new HermeticError(failure.code, failure.reason, { hint: failure.fix });
 }
 
-async function setting(name: string): Promise<number | undefined> {
+async function settingHere(name: string): Promise<number | undefined> {
   const text = await readFile(`/proc/sys/${name}`, 'utf8').catch(() => undefined);
   return text === undefined ? undefined : Number(text);
 }

@@ -58,6 +58,17 @@ describe('errors of bubblewrap', () => {
     expect(containerRemedy(root)).toContain('--security-opt apparmor=unconfined');
   });
 
+  it.each(['kernel/apparmor_restrict_unprivileged_userns', 'kernel/unprivileged_userns_clone', 'user/max_user_namespaces'])(
+    'names the options of the container where its machine has %s set, and what to change there',
+    async (name) => {
+      const stderr = 'bwrap: No permissions to create new namespace, likely because the kernel does not allow it.';
+      const setting = async (asked: string) => (asked === name ? Number(name.includes('apparmor')) : undefined);
+      const inside = await explainFailure(stderr, { remedy: 'Start it with these options.', setting });
+      expect(inside?.fix).toMatch(/^Start it with these options\. Before, on the machine outside: .*sudo /);
+      expect((await explainFailure(stderr, { remedy: undefined, setting }))?.fix).not.toContain('outside');
+    },
+  );
+
   it('names the options where it cannot be read whether there is AppArmor', () => {
     const root = mkdtempSync(join(tmpdir(), 'hermetic-container-'));
     onTestFinished(() => rmSync(root, { recursive: true }));
