@@ -26,7 +26,7 @@ readable by its owner alone (mode 600). Otherwise nothing starts, and a running 
 A file that does not parse, an unknown key or a value that does not fit stops the start with file, line and key. This also holds for
 \`HERMETIC_<SECTION>_…\` variables that belong to no key; an unknown \`TERMINAL_…\` variable is left alone, since other programs use such names too.
 
-A key that only Hermes or an earlier version uses loads with a warning that names file, line and key (\`hermetic config check\`, \`hermetic doctor\` and the log of \`hermetic start\` show it), and its value is
+A key that only an earlier version uses, or Hermes in the sections that both have, loads with a warning that names file, line and key (\`hermetic config check\`, \`hermetic doctor\` and the log of \`hermetic start\` show it), and its value is
 not looked at. A platform that this version has no channel for stops the gateway when it is enabled.
 
 ## A gateway that runs

@@ -40,6 +40,42 @@ describe('keys of Hermes or of an earlier version', () => {
     expect((await hermetic.run(['doctor'])).stdout).toContain(`warning: ${file}:3:3: terminal.modal_mode is not used`);
   });
 
+  it('loads what a user of Hermes has in the sections that both have, with a warning for each key that does nothing', () => {
+    const home = makeHome();
+    home.writeConfig(
+      'terminal:',
+      '  backend: docker',
+      '  persistent_shell: true',
+      '  home_mode: auto',
+      '  shell_init_files: [~/.profile]',
+      '  auto_source_bashrc: true',
+      '  sudo_password: hunter2-sudo',
+      '  docker_persist_across_processes: true',
+      '  docker_orphan_reaper: true',
+      'gateway:',
+      '  strict: false',
+      '  trust_recent_files: true',
+      '  message_timestamps: {enabled: false}',
+      'approvals:',
+      '  mode: manual',
+      '  gateway_timeout: 300',
+      'code_execution:',
+      '  timeout: 100',
+      'tool_output:',
+      '  max_lines: 2000',
+    );
+    const { config, warnings } = loadConfig({ environment: home.environment });
+    expect([config.terminal.backend, config.code_execution.timeout]).toEqual(['docker', 100]);
+    const messages = warnings.map(({ message }) => message);
+    expect(messages.map((message) => /([a-z_]+\.[a-z_]+) is not used: /.exec(message)?.[1])).toEqual([
+      ...['persistent_shell', 'home_mode', 'shell_init_files', 'auto_source_bashrc', 'sudo_password'].map((key) => `terminal.${key}`),
+      ...['docker_persist_across_processes', 'docker_orphan_reaper'].map((key) => `terminal.${key}`),
+      ...['strict', 'trust_recent_files', 'message_timestamps'].map((key) => `gateway.${key}`),
+      ...['approvals.gateway_timeout', 'tool_output.max_lines'],
+    ]);
+    expect(messages.join(' ')).not.toContain('hunter2');
+  });
+
   it('warns of a variable that sets an unused key', () => {
     const home = makeHome();
     home.writeDotenv('TERMINAL_MODAL_MODE=managed\n');
