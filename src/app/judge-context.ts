@@ -19,6 +19,10 @@ export function judgeContextOf(
   { home }: Pick<LoadedConfig, 'home'>,
 ): JudgeContext {
   const onHost = backend.traits.isolation === 'none';
+  const { home: userHome, workdir } = backend.places(spec);
+  const { workspace, home: sessionHome } = pathsIn(spec.directory);
+  // On another machine the home is that of its user.
+  const ownDirectories = onHost ? [workspace, sessionHome] : [backend.places({ ...spec, workdir: undefined }).workdir];
   const { definitions } = sandbox;
   return {
     session: spec.name,
@@ -26,10 +30,10 @@ export function judgeContextOf(
     hostPaths: spec.mounts.filter(({ readOnly }) => !readOnly).map(({ target }) => target),
     source,
     role,
-    home: backend.places(spec).home,
+    home: userHome,
     ownPaths: onHost ? [home] : [],
-    // Without isolation a session works in a directory of Hermetic's home, or where `terminal.cwd` says.
-    sessionPaths: onHost ? [pathsIn(spec.directory).workspace, pathsIn(spec.directory).home, backend.places(spec).workdir] : [],
+    // A session works in its workspace, or where `terminal.cwd` says.
+    sessionPaths: backend.traits.disposable ? [] : [...ownDirectories, workdir],
     processes: onHost ? namedProcesses(actions, { sandbox: spec.name, home }) : undefined,
     brought: sandbox.brought,
     definitions,

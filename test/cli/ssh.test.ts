@@ -46,6 +46,14 @@ await describeBackend(
       expect(await judge('rm -rf ~/project')).toMatch(/ask/);
     });
 
+    it('runs in the workspace of the session what a session may do there, and asks about the rest of the machine', async () => {
+      const run = (command: string) => hermetic.run(['run', '--ask', '--', command]);
+      expect(await run('touch f && echo text >g && git init -q . && git status --short && rm f')).toMatchObject({ code: 0 });
+      expect(await run(`touch ${sshd.home}/outside`)).toMatchObject({ code: 4 });
+      expect(await run('touch ../../beside')).toMatchObject({ code: 4 });
+      expect(existsSync(join(sshd.home, 'outside'))).toBe(false);
+    });
+
     it('doctor tells whether the remote machine can be used, and how to correct what is wrong', async () => {
       expect((await doctor()).stdout).toMatch(/ssh: usable.*127\.0\.0\.1/);
       expect((await doctor({ TERMINAL_SSH_PORT: '1' })).stdout).toMatch(/ssh: .*refuses connections to port 1.*Start sshd/s);
