@@ -94,7 +94,8 @@ export function guardOf(options: GuardOptions): SessionGuard {
 
   const guard: Guard = async (actions, origin, signal, onAsking) => {
     const permission = await permissionFor(actions, origin, signal, onAsking);
-    return origin.isTyped ? permission : toldToModel(permission);
+    // Who types a command, here or in a chat, reads the refusal.
+    return origin.isTyped || origin.source === 'cli' ? permission : toldToModel(permission);
   };
   return Object.assign(guard, { isGranted });
 

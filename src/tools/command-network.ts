@@ -1,5 +1,12 @@
 import { blockedSentence } from '../core/blocked-connections.ts';
-import { type BlockedConnection, type ConnectionAnswer, type ConnectionAsker, type Connections, destinationText } from '../core/egress.ts';
+import {
+  type BlockedConnection,
+  type BlockReason,
+  type ConnectionAnswer,
+  type ConnectionAsker,
+  type Connections,
+  destinationText,
+} from '../core/egress.ts';
 import { settlesWithin } from '../lib/deadline.ts';
 import { PausableTimer } from '../lib/pausable-timer.ts';
 import type { RunningCall } from './running-call.ts';
@@ -97,14 +104,29 @@ export class CommandNetwork {
   }
 }
 
-/** Also says what people allowed, and what they allowed too late for the program that wanted it. */
+/** An attempt that was blocked so may succeed after a yes. */
+const blockedUntilYes: ReadonlySet<BlockReason> = new Set(['unlisted', 'refused', 'unanswered', 'too-many-questions']);
+
+/**
+ * Also says what people allowed, and what they allowed too late for the program that wanted it. A destination is either
+ * blocked or allowed: what was decided last counts.
+ */
 function networkSentence({ blocked }: Connections, answers: ReadonlyMap<string, ConnectionAnswer>): string | undefined {
-  const unheeded = new Set(blocked.filter(({ reason }) => reason === 'not-awaited').map(destinationText));
+  const named = (isMeant: (reason: BlockReason) => boolean): Set<string> =>
+    new Set(blocked.filter(({ reason }) => isMeant(reason)).map(destinationText));
+  const unheeded = named((reason) => reason === 'not-awaited');
+  const before = named((reason) => blockedUntilYes.has(reason));
+  const settled = new Set<string>();
   const allowed = [...answers].map(([destination, answer]) => {
-    if (unheeded.delete(destination) || !answer.allowed)
-      return `allowed ${destination} after the program had stopped waiting; run it again`;
-    return `allowed ${destination} ${answer.until === 'command-ends' ? 'for this command' : 'from now on'}`;
+    settled.add(destination);
+    if (unheeded.has(destination) || !answer.allowed) return `allowed ${destination} after the program had stopped waiting; run it again`;
+    const how = answer.until === 'command-ends' ? 'for this command' : 'from now on';
+    return `allowed ${destination} ${how}${before.has(destination) ? ', after an attempt that was blocked; run it again' : ''}`;
   });
-  const isUnsettled = (one: BlockedConnection): boolean => one.reason !== 'not-awaited' || unheeded.has(destinationText(one));
-  return blockedSentence(blocked.filter(isUnsettled), allowed);
+  const isOver = (one: BlockedConnection): boolean =>
+    settled.has(destinationText(one)) && (one.reason === 'not-awaited' || blockedUntilYes.has(one.reason));
+  return blockedSentence(
+    blocked.filter((one) => !isOver(one)),
+    allowed,
+  );
 }

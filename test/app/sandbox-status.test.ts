@@ -46,6 +46,11 @@ await describeBackend('bubblewrap', () => {
     expect(await linesOf({ TERMINAL_ENV: 'bubblewrap' })).toContain('containment not tried yet');
   });
 
+  it('the start message without isolation speaks of no sandbox for each session', async () => {
+    const text = await linesOf({ TERMINAL_ENV: 'local' });
+    expect(text).toContain('sandboxes: none; a shell and a directory for each session');
+  });
+
   it('the error about an unsupported option names the reason why docker was passed over', async () => {
     const lines = linesOf({ TERMINAL_DOCKER_HOST: `unix://${home}/no-engine.sock`, HERMETIC_GATEWAY_SANDBOX_IMAGE: 'debian:13' });
     await expect(lines).rejects.toThrow(/bubblewrap .*has no image\. docker cannot be used: .*no-engine\.sock/);

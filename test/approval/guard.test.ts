@@ -61,6 +61,9 @@ describe('the guard', () => {
     const typed = await rig.ask(hard, { isTyped: true });
     expect(typed).toEqual(refused(/This is always denied/));
     expect(typed).not.toEqual(refused(detour));
+    const here = await rig.ask(hard, { source: 'cli' });
+    expect(here).toMatchObject({ allowed: false });
+    expect(here).not.toEqual(refused(detour));
   });
 
   it.each<[string, Partial<GuardOptions>]>([
@@ -208,7 +211,7 @@ describe('questions without an approver', () => {
   const dangerous = [command('rm -rf build')];
 
   it.each(['mcp', 'cli'] as const)('refuses a dangerous command at once when no one can answer: %s', async (source) => {
-    expect(await rig.ask(dangerous, { source })).toEqual(refused(detour));
+    expect(await rig.ask(dangerous, { source })).toEqual(refused(/no way to ask a person here/));
     expect(await rig.store.approvals.list()).toEqual([]);
   });
 

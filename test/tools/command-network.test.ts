@@ -39,3 +39,22 @@ it('the clock of a command stands still while a person decides, for as long as i
   expect(isOver()).toBe(true);
   await answer;
 });
+
+it('says of a host that was blocked and then allowed that it is allowed, and to try again', async () => {
+  const answers: ConnectionAnswer[] = [
+    { allowed: false, reason: 'unanswered' },
+    { allowed: true, until: 'revoked', isAnswer: true },
+  ];
+  const network = new CommandNetwork({
+    askToConnect: async () => answers.shift() ?? blocked,
+    connected: () => undefined,
+    signal: new AbortController().signal,
+  });
+  const { signal: left } = new AbortController();
+  await network.ask?.(request, { left, isCheck: false });
+  await network.ask?.(request, { left, isCheck: false });
+  const found = { blocked: [{ host: 'api.example', port: 443, reason: 'unanswered' as const, count: 1 }], allowed: [] };
+  expect(await network.sentence(async () => found, false)).toBe(
+    'Network: allowed api.example:443 from now on, after an attempt that was blocked; run it again.',
+  );
+});

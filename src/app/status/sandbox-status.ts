@@ -139,7 +139,8 @@ export function describeSandboxStatus(app: App, status: SandboxStatus): SandboxS
   };
   const spares =
     terminal.warm_spares === 0 ? 'no warm spares' : `${terminal.warm_spares} warm ${terminal.warm_spares === 1 ? 'spare' : 'spares'}`;
-  const sharing = `one for each ${gateway.sandbox_scope}, at most ${gateway.max_sandboxes} at once`;
+  const what = backend?.traits.isolation === 'none' ? 'none; a shell and a directory' : 'one';
+  const sharing = `${what} for each ${gateway.sandbox_scope}, at most ${gateway.max_sandboxes} at once`;
   const closed = `closed after ${durationText(idleSeconds * 1000)} idle`;
   const tried = proof && `${proof.held ? 'held' : 'BROKE'} when it was tried at ${proof.provenAt.toISOString()}`;
   return {

@@ -54,7 +54,7 @@ export async function refuseUnlessPullable(engine: Engine, reference: string, ti
   } catch (error) {
     if (!signal.aborted && refusedStatus(error) === undefined) throw error;
     const reason = signal.aborted ? `the registry did not answer within ${timeoutMs / 1000} s` : reasonOf(error);
-    throw noImage(`The image ${text} is not there and cannot be pulled: ${reason}`, hintFor(engine, text, reason), error);
+    throw noImage(`The image ${text} is not there and cannot be pulled: ${plainReason(reason)}`, hintFor(engine, text, reason), error);
   }
 }
 
@@ -154,7 +154,7 @@ function pullError(engine: Engine, reference: string, error: unknown): HermeticE
     return error;
   }
   const reason = reasonOf(error);
-  return noImage(`The image ${reference} cannot be pulled: ${reason}`, hintFor(engine, reference, reason), error);
+  return noImage(`The image ${reference} cannot be pulled: ${plainReason(reason)}`, hintFor(engine, reference, reason), error);
 }
 
 function noImage(message: string, hint: string, cause: unknown): HermeticError {
@@ -165,6 +165,14 @@ function noImage(message: string, hint: string, cause: unknown): HermeticError {
 function reasonOf(error: unknown): string {
   const said = error instanceof HermeticError && error.cause instanceof Error ? error.cause : error;
   return errorText(said).trim();
+}
+
+/** Errors of the engine's network in plain words; what a registry has said stays as it is. */
+function plainReason(reason: string): string {
+  const [, looked] = /\blookup (\S+?):? /.exec(reason) ?? [];
+  if (looked !== undefined) return `the engine finds no address of its registry ${looked}`;
+  const isUnreachable = /\bdial (tcp|udp)\b|TLS handshake|context deadline exceeded|Client\.Timeout/.test(reason);
+  return isUnreachable ? 'the engine cannot reach its registry' : reason;
 }
 
 function hintFor({ product: { kind } }: Engine, reference: string, reason: string): string {

@@ -169,7 +169,7 @@ function setAsideLines(setAside: ApprovalsNow['setAside']): string[] {
     return `  ${printable(`${source} ${id}${where}, ${at.toISOString()}, after ${tries} tries: ${reason}`)}`;
   });
   return [
-    `set aside: ${setAside.length} ${setAside.length === 1 ? 'message' : 'messages'} that failed too often and are not retried`,
+    `set aside: ${setAside.length === 1 ? '1 message that failed too often and is' : `${setAside.length} messages that failed too often and are`} not retried`,
     ...lines,
   ];
 }

@@ -127,15 +127,12 @@ function prose(status: Status): string {
     ...sessionRows(status.sessions, now),
     ...rows('command line', status.backend),
     ...rows('messaging', status.messaging),
-    ['', `a sandbox for each ${status.messaging.scope}`],
+    ['', `${status.messaging.isolation === 'none' ? 'no sandbox; a directory' : 'a sandbox'} for each ${status.messaging.scope}`],
     ['limits', `${cpuText(cpus)}, ${memoryMb} MB memory, ${diskMb} MB disk, ${pids} processes (0 is none)`],
     ['timeout', `${durationText(status.timeoutSeconds * 1000)} for each command`],
     ['sandboxes', `${status.sandboxes.total}, ${status.sandboxes.running} running`],
     ...status.sandboxes.missingDirectories.map((text) => ['', `WARNING: ${text}`]),
-    [
-      'approvals',
-      `${status.approvals.mode}, ${status.approvals.open} pending, ${answerTime} to answer, scheduled jobs ${status.approvals.cronMode}`,
-    ],
+    ['approvals', `${status.approvals.mode}, ${status.approvals.open} pending, ${answerTime} to answer`],
   ]);
 }
 

@@ -98,20 +98,27 @@ describe('a pull', () => {
   });
 
   it.each([
-    [404, { message: 'pull access denied for x, repository does not exist' }, /Is the name right/],
+    [404, 'pull access denied for x, repository does not exist', 'pull access denied for x', /Is the name right/],
     [
       500,
-      { message: 'Get "https://registry-1.docker.io/v2/": dial tcp: lookup registry-1.docker.io: no such host' },
+      'Get "https://registry.test/v2/": dial tcp: lookup registry.test on 10.0.0.1:53: no such host',
+      'cannot be pulled: the engine finds no address of its registry registry.test',
       /could not reach the registry/,
     ],
-    [500, { message: 'toomanyrequests: You have reached your pull rate limit' }, /docker login/],
-  ])('explains a pull that is refused with %i, with a hint', async (status, body, hint) => {
-    await using fake = await fakeEngine({ ...missing, 'POST /images/create?fromImage=x&tag=latest': { status, body } });
+    [
+      500,
+      'Get "https://registry.test/v2/": dial tcp 192.0.2.1:443: connect: no route to host',
+      'cannot be pulled: the engine cannot reach its registry',
+      /could not reach the registry/,
+    ],
+    [500, 'toomanyrequests: You have reached your pull rate limit', 'pull rate limit', /docker login/],
+  ])('explains a pull that is refused with %i, %s', async (status, message, reason, hint) => {
+    await using fake = await fakeEngine({ ...missing, 'POST /images/create?fromImage=x&tag=latest': { status, body: { message } } });
     const pull = ensureImage(fake.engine, 'x', { progress: () => undefined });
     await expect(pull).rejects.toMatchObject({
       code: 'sandbox/no-image',
       hint: expect.stringMatching(hint),
-      message: expect.stringContaining(body.message),
+      message: expect.stringContaining(reason),
     });
   });
 
@@ -215,14 +222,14 @@ describe('the check of an image that was not pulled', () => {
   });
 
   it.each([
-    [403, 'pull access denied for x, repository does not exist', /name right/],
-    [401, 'unauthorized: authentication required', /name right/],
-    [500, 'dial tcp: lookup registry-1.docker.io: no such host', /reach the registry/],
-  ])('refuses an image with the error of the engine: %i', async (status, message, hint) => {
+    [403, 'pull access denied for x, repository does not exist', 'pull access denied for x', /name right/],
+    [401, 'unauthorized: authentication required', 'unauthorized: authentication required', /name right/],
+    [500, 'dial tcp: lookup registry.test: no such host', 'the engine finds no address of its registry', /reach the registry/],
+  ])('refuses an image with the error of the engine: %i', async (status, message, reason, hint) => {
     await using fake = await fakeEngine({ 'GET /distribution/x:latest/json': { status, body: { message } } });
     await expect(refuseUnlessPullable(fake.engine, 'x')).rejects.toMatchObject({
       code: 'sandbox/no-image',
-      message: expect.stringContaining(`x:latest is not there and cannot be pulled: ${message}`),
+      message: expect.stringContaining(`x:latest is not there and cannot be pulled: ${reason}`),
       hint: expect.stringMatching(hint),
     });
   });
