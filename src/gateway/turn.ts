@@ -1,7 +1,7 @@
 import { turnProgress } from '../agent/turn-progress.ts';
 import type { Turn, TurnInput } from '../core/agent.ts';
 import type { ChatSession } from './session.ts';
-import { resetIsDue } from './sessions/reset.ts';
+import { resetIsDue, resetText } from './sessions/reset.ts';
 import { factsOf } from './turns/facts.ts';
 import { whereFilesAre } from './turns/incoming-files.ts';
 import { inputOf, originOf, steeringInput } from './turns/input.ts';
@@ -10,7 +10,7 @@ import { TurnDisplay } from './turns/turn-display.ts';
 
 /** Answers the messages of a turn. Resolves when everything there is to say is stored; rejects when it cannot be recorded. */
 export async function runTurn(session: ChatSession, turn: RunningTurn): Promise<void> {
-  await beginConversation(session);
+  await beginConversation(session, turn);
   await remindOfYolo(session, turn);
   const input = await Promise.all(turn.messages.map(({ message }) => inputOf(session, message)));
   try {
@@ -58,12 +58,15 @@ async function askAgent(session: ChatSession, turn: RunningTurn, input: readonly
 }
 
 /** Begins a new conversation when the last one is too old. */
-async function beginConversation(session: ChatSession): Promise<void> {
+async function beginConversation(session: ChatSession, turn: RunningTurn): Promise<void> {
   const { store, settings } = session.deps;
   const { id, title, place } = session;
   const now = new Date();
   const entry = await store.conversations.session(id.parts, { title, place }, now);
-  if (resetIsDue(entry, settings.reset, now)) await session.resetConversation('hermetic');
+  if (resetIsDue(entry, settings.reset, now)) {
+    await session.resetConversation('hermetic');
+    await session.deps.outbox.deliver(place, `reset/${turn.id}`, resetText(entry, settings.reset, now));
+  }
   await store.conversations.active(id.parts, now);
 }
 

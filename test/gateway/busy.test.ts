@@ -291,9 +291,12 @@ describeContained('conversations', async () => {
     await rig.say('hello');
     await rig.shows('Fine.');
     expect(rig.lastPrompt).not.toContain('an old story');
+    const told = () => rig.texts().filter((text) => text.startsWith('This is a new conversation, because nothing was said here for 2 h.'));
+    expect(told()).toHaveLength(1);
     expect(rig.all()).not.toContain('Approvals are off');
     await rig.say('and again');
     await rig.quiet();
+    expect(told()).toHaveLength(1);
     expect(rig.lastPrompt).toMatch(/hello[\s\S]*and again/);
   });
 });

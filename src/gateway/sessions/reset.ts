@@ -1,4 +1,5 @@
 import type { SessionEntry } from '../../core/conversation.ts';
+import { durationText } from '../../lib/duration.ts';
 
 export interface ResetSettings {
   when: 'idle' | 'daily' | 'never';
@@ -7,6 +8,12 @@ export interface ResetSettings {
 
 /** An hour of the day at which few people are in the middle of something. */
 const dailyHour = 4;
+
+/** What people in the chat are told when a new conversation begins by itself. */
+export function resetText({ lastActiveAt }: SessionEntry, { when }: ResetSettings, now: Date): string {
+  const why = when === 'idle' ? `nothing was said here for ${durationText(now.getTime() - lastActiveAt.getTime())}` : 'a new day has begun';
+  return `This is a new conversation, because ${why}. What was said before is not part of it; files in the sandbox stay.`;
+}
 
 /** Whether a conversation is so old that the next word begins a new one. */
 export function resetIsDue({ startedAt, lastActiveAt }: SessionEntry, { when, idleMs }: ResetSettings, now: Date): boolean {
