@@ -134,8 +134,9 @@ const formsIn = remember((timeZone: string | undefined) => {
 
 /** One message of a person, or a report, as the model reads it. */
 export function inputText(input: TurnInput): string {
-  const { day, report } = input;
-  return dayLine(day) + (report ? reportText(report) : messageText(input));
+  const { day, undelivered, report } = input;
+  const lost = undelivered === undefined ? '' : `${fence('undelivered', {}, undelivered)}\n`;
+  return dayLine(day) + lost + (report ? reportText(report) : messageText(input));
 }
 
 /** Before a message; nothing when the model knows the day. */

@@ -65,7 +65,8 @@ export class ChatTools implements SessionTools {
       sandbox: this.#sandbox,
       guard,
       connections: app.approvals.connectionQuestions(guard),
-      deliver: async ({ name, data, caption }) => await sink.file({ name, data }, caption),
+      deliver: async ({ name, data, caption }, signal) => await sink.file({ name, data }, caption, signal),
+      maxFileBytes: () => sink.maxFileBytes(),
       finished: (call) => app.approvals.noteCall(parts, call),
       connected: (call) => app.approvals.noteCallConnections(parts, call),
       background: async (event) => {

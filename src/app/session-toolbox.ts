@@ -23,6 +23,8 @@ export interface SessionToolsOptions {
   /** Asks about hosts that no rule of the network names; without it they are blocked. */
   connections?: ConnectionQuestions | undefined;
   deliver?: DeliverFile | undefined;
+  /** The largest file that `deliver` takes. */
+  maxFileBytes?: (() => number) | undefined;
   finished?: ((call: FinishedCall) => void) | undefined;
   connected?: ((call: CallConnections) => void) | undefined;
   /** Told what happens to background processes; awaited when one starts. */
@@ -31,13 +33,14 @@ export interface SessionToolsOptions {
 
 /** The tools of a session, with the limits of the configuration. */
 export function sessionTools(app: App, options: SessionToolsOptions): ToolboxParts {
-  const { sandbox, guard, connections, deliver, finished, connected, background } = options;
+  const { sandbox, guard, connections, deliver, maxFileBytes, finished, connected, background } = options;
   const { terminal, code_execution: code, tool_output: output } = app.loaded.config;
   const { tools, processes } = toolSet({
     sandbox,
     terminal: { timeoutSeconds: terminal.timeout, maxTimeoutSeconds: terminal.max_foreground_timeout },
     code: { timeoutSeconds: code.timeout, maxToolCalls: code.max_tool_calls, mode: code.mode },
     deliver,
+    maxFileBytes,
   });
   const current = (): Redact => (app.loaded.config.security.redact_secrets ? app.redact : unredacted);
   const redact: Redact = Object.assign((text: string) => current()(text), { begin: () => current().begin() });

@@ -48,6 +48,8 @@ export interface TurnInput {
   text: string;
   /** The day, when it is another than the model was told. */
   day?: string | undefined;
+  /** Messages of the agent that did not arrive, in sentences. */
+  undelivered?: string | undefined;
   /** The person's name; undefined where there is no person. */
   from: string | undefined;
   /** Tells apart people who use the same name; people cannot choose it. */

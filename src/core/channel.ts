@@ -102,6 +102,9 @@ export interface RateLimit {
   burst: number;
 }
 
+/** The largest file that goes either way, whatever a platform takes: it is held in memory and kept in the database. */
+export const maxCarriedBytes = 20 * 1024 * 1024;
+
 export interface ChannelTraits {
   /** Only the owner of this program reaches it, such as at its terminal, so there are no access rules. */
   isOwn: boolean;

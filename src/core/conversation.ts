@@ -83,6 +83,8 @@ export interface OutboxItem {
   isDraft?: boolean | undefined;
   /** Not before. */
   dueAt?: Date | undefined;
+  /** The conversation that is told in its next turn when it is dropped. */
+  session?: readonly string[] | undefined;
 }
 
 export interface OutboxEntry extends OutboxItem {
@@ -123,8 +125,11 @@ export interface OutboxLedger {
   sent(seq: number, id: string, at: Date): Promise<void>;
   /** Back in line. `inDoubt`: it is unknown whether the platform took it. */
   retry(seq: number, dueAt: Date, failure: string, inDoubt: boolean): Promise<void>;
-  /** `inDoubt`: it may be there all the same. */
-  drop(seq: number, failure: string, at: Date, inDoubt?: boolean): Promise<void>;
+  /**
+   * `inDoubt`: it may be there all the same. `notice` takes its place in the line of the chat, and its conversation is
+   * told, both at once with the drop.
+   */
+  drop(seq: number, failure: string, at: Date, more?: { inDoubt?: boolean | undefined; notice?: OutboxItem | undefined }): Promise<void>;
   /** Drops what is waiting under these keys; what is being sent stays. */
   withdraw(keys: readonly string[], failure: string, at: Date): Promise<void>;
   /**
@@ -168,6 +173,8 @@ export interface SessionEntry {
   choices: Readonly<Record<string, unknown>>;
   /** What the model was told of its surroundings in the present epoch: JSON, or undefined before it was told. */
   facts: unknown;
+  /** Messages of ours that were dropped, in sentences, which the model was not told of. */
+  undelivered: string | undefined;
   /** Of all epochs. */
   usage: Usage;
 }
@@ -183,6 +190,8 @@ export interface ConversationLedger {
   active(parts: readonly string[], at: Date): Promise<void>;
   /** `undefined` takes a choice back. */
   choose(parts: readonly string[], name: string, value: unknown): Promise<void>;
+  /** The model was told of these messages that were dropped. */
+  toldUndelivered(parts: readonly string[], told: string): Promise<void>;
   /** Nothing happens when the epoch is over. */
   keepFacts(parts: readonly string[], epoch: number, facts: unknown): Promise<void>;
   /** A new epoch: the transcript is kept but no longer read, and the choices and facts are gone. */

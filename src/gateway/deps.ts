@@ -91,7 +91,10 @@ export interface RunningWork {
 
 /** How the tools of a session reach its chat. */
 export interface ChatSink {
-  file(file: OutgoingFile, caption: string | undefined): Promise<void>;
+  /** Resolves with whether it was sent by now, or waits for its platform. Rejects when the platform does not take it. */
+  file(file: OutgoingFile, caption: string | undefined, signal: AbortSignal): Promise<'sent' | 'waiting'>;
+  /** The largest file that the chat takes; 0 when it takes none. */
+  maxFileBytes(): number;
   /** News about the sandbox that people should know. */
   notice(text: string): void;
   /** News about a background process. `survives`: its sandbox outlives this program. Resolves when it is stored; never rejects. */

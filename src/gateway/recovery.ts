@@ -121,7 +121,7 @@ export class Recovery {
     const isInOutbox = async (key: string): Promise<boolean> => (await outbox.find(`${key}/1`)) !== undefined;
     for (const [index, text] of progress.answers.entries()) {
       const key = answerKey(turn, index);
-      if (!(await isInOutbox(key))) await new LiveMessage(outbox, place, key).finish(text);
+      if (!(await isInOutbox(key))) await new LiveMessage(outbox, place, key).finish(text, { session: session.id.parts });
     }
     const ends = [endKey(turn), ...commandsIn(entries).map(({ seq }) => `reply/${seq}`)];
     const isOver = (await Promise.all(ends.map(isInOutbox))).includes(true);

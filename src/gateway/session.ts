@@ -21,6 +21,7 @@ import { UnattendedPace } from './sessions/unattended-pace.ts';
 import { resumeTurn, runTurn } from './turn.ts';
 import { leftOut } from './turns/incoming-files.ts';
 import { type AcceptedMessage, endKey, firstBatch, lastByPerson, minRole, type RunningTurn, roleIn } from './turns/running-turn.ts';
+import { maxFileBytes, sendFile } from './turns/sent-files.ts';
 import { traceTurn } from './turns/turn-trace.ts';
 
 const apologyRetryMs = 500;
@@ -100,7 +101,8 @@ export class ChatSession {
     const { place } = this;
     const { outbox } = this.deps;
     return {
-      file: (file, caption) => outbox.deliver(place, `file/${randomUUID()}`, caption ?? file.name, { file }),
+      maxFileBytes: () => maxFileBytes(this),
+      file: (file, caption, signal) => sendFile(this, file, caption, signal),
       notice: (text) => void outbox.deliver(place, `notice/${this.#turn?.id ?? randomUUID()}/${text}`, text).catch(this.logError),
       background: (event, survives) => this.#background.hear(event, survives),
     };

@@ -38,10 +38,11 @@ async function askAgent(session: ChatSession, turn: RunningTurn, input: readonly
   try {
     const present = await store.conversations.present(parts);
     const { facts, newDay } = await factsOf(session, turn, present);
+    const { undelivered } = present.entry;
     const result = await agent.run({
       model: await session.model(present.entry.choices),
       history: present.messages,
-      input: input.map((one, index) => (index === 0 ? { ...one, day: newDay } : one)),
+      input: input.map((one, index) => (index === 0 ? { ...one, day: newDay, undelivered } : one)),
       facts,
       tools: session.tools.tools,
       ...toolCalls(session, turn, display),
@@ -51,6 +52,8 @@ async function askAgent(session: ChatSession, turn: RunningTurn, input: readonly
       signal: turn.controller.signal,
       maxSteps: settings.maxSteps,
     });
+    // From here on it is in the transcript.
+    if (undelivered !== undefined && input.length > 0) await store.conversations.toldUndelivered(parts, undelivered);
     await display.conclude(result);
   } finally {
     await display.end();

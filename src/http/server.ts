@@ -6,6 +6,7 @@ import { type Context, Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { deleteCookie, setCookie } from 'hono/cookie';
 import * as z from 'zod';
+import { maxCarriedBytes } from '../core/channel.ts';
 import { HermeticError } from '../core/errors.ts';
 import { within } from '../lib/deadline.ts';
 import { errorText } from '../lib/error-text.ts';
@@ -62,7 +63,7 @@ const usualLimits: HttpLimits = {
   failuresPerMinute: 10,
   maxFollowers: 64,
   maxJsonBytes: 256 * 1024,
-  maxFileBytes: 20 * 1024 * 1024,
+  maxFileBytes: maxCarriedBytes,
   pingEveryMs: 15_000,
 };
 

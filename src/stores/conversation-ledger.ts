@@ -49,6 +49,7 @@ export class SqlConversationLedger implements ConversationLedger {
           cached_tokens: 0,
           cost: null,
           facts: null,
+          undelivered: null,
         })
         .onConflict((conflict) => conflict.column('session').doNothing())
         .execute();
@@ -86,6 +87,19 @@ export class SqlConversationLedger implements ConversationLedger {
   async keepFacts(parts: readonly string[], epoch: number, facts: unknown): Promise<void> {
     const given = { session: JSON.stringify(parts), epoch, facts: jsonOf(facts) };
     await this.#access.prepared.run((statements) => statements.run(factsOfEpoch, given), 'later');
+  }
+
+  async toldUndelivered(parts: readonly string[], told: string): Promise<void> {
+    await this.#access.run(
+      (db) =>
+        db
+          .updateTable('sessions')
+          .set({ undelivered: null })
+          .where('session', '=', JSON.stringify(parts))
+          .where('undelivered', '=', told)
+          .execute(),
+      'later',
+    );
   }
 
   async reset(parts: readonly string[], at: Date): Promise<void> {
@@ -279,6 +293,7 @@ function entryOf(row: SessionRow): SessionEntry {
     lastActiveAt: new Date(Number(row.last_active_at)),
     choices: readJson(row.choices),
     facts: row.facts === null ? undefined : readJson(row.facts),
+    undelivered: row.undelivered ?? undefined,
     usage: {
       inputTokens: Number(row.input_tokens),
       outputTokens: Number(row.output_tokens),

@@ -42,6 +42,7 @@ export interface ConversationTables {
     failure: Json | null;
     sent_id: Json | null;
     settled_at: OptionalCount;
+    session: Json | null;
   };
   sessions: {
     session: Json;
@@ -57,6 +58,7 @@ export interface ConversationTables {
     written_tokens: Generated<number>;
     cost: number | null;
     facts: Json | null;
+    undelivered: string | null;
   };
   transcript: {
     seq: Count;

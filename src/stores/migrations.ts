@@ -10,6 +10,7 @@ import { inboxTries } from './inbox-tries-table.ts';
 import { reachTables } from './reach-tables.ts';
 import { rightsTables } from './rights-tables.ts';
 import { setAsideTables } from './set-aside-tables.ts';
+import { undeliveredColumns } from './undelivered-columns.ts';
 import { webCallTables, webTables } from './web-tables.ts';
 
 /** A migration knows nothing of the tables as they are today. */
@@ -57,4 +58,5 @@ export const migrations: readonly Migration[] = [
   ageTables,
   inboxTries,
   conversationFacts,
+  undeliveredColumns,
 ];

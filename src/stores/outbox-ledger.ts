@@ -10,6 +10,8 @@ import type { Tables } from './schema.ts';
 
 const underWay: readonly OutboxState[] = ['waiting', 'sending'];
 const over: readonly OutboxState[] = ['sent', 'dropped'];
+/** Characters about messages that were dropped. */
+const maxUndelivered = 2000;
 
 export class SqlOutboxLedger implements OutboxLedger {
   readonly #access: Access;
@@ -124,9 +126,9 @@ export class SqlOutboxLedger implements OutboxLedger {
     );
   }
 
-  async drop(seq: number, failure: string, at: Date, inDoubt = false): Promise<void> {
-    await this.#access.run((db) =>
-      db
+  async drop(...[seq, failure, at, { inDoubt = false, notice } = {}]: Parameters<OutboxLedger['drop']>): Promise<void> {
+    await this.#access.transaction(async (db) => {
+      const [dropped] = await db
         .updateTable('outbox')
         .set((set) => ({
           state: 'dropped',
@@ -137,8 +139,17 @@ export class SqlOutboxLedger implements OutboxLedger {
         }))
         .where('seq', '=', seq)
         .where('state', 'in', underWay)
-        .execute(),
-    );
+        .returning(['place', 'session'])
+        .execute();
+      if (!dropped || !notice) return;
+      const row = rowOf(await takeNumbers(db, 'outbox', 1), placeOf(dropped.place), notice, at);
+      await db
+        .insertInto('outbox')
+        .values(row)
+        .onConflict((conflict) => conflict.column('identity').doNothing())
+        .execute();
+      if (dropped.session !== null) await tellConversation(db, dropped.session, notice.message.text);
+    });
   }
 
   async withdraw(keys: readonly string[], failure: string, at: Date): Promise<void> {
@@ -173,6 +184,16 @@ export class SqlOutboxLedger implements OutboxLedger {
   }
 }
 
+/** In its next turn. What is longer than a model needs to know is left out. */
+async function tellConversation(db: Transaction<Tables>, session: string, text: string): Promise<void> {
+  await db
+    .updateTable('sessions')
+    .set({ undelivered: sql<string>`coalesce(undelivered || ${'\n'}, '') || ${text}` })
+    .where('session', '=', session)
+    .where(sql<number>`coalesce(length(undelivered), 0)`, '<', maxUndelivered)
+    .execute();
+}
+
 /** `before`: of the entries before this one. */
 async function withdraw(db: Transaction<Tables>, keys: readonly string[], failure: string, at: Date, before?: number): Promise<void> {
   for (const key of keys) {
@@ -187,7 +208,7 @@ async function withdraw(db: Transaction<Tables>, keys: readonly string[], failur
 }
 
 function rowOf(seq: number, place: Place, item: OutboxItem, at: Date): Insertable<Tables['outbox']> {
-  const { key, message, replaces, isRemoval = false, isDraft = false, dueAt = at } = item;
+  const { key, message, replaces, isRemoval = false, isDraft = false, dueAt = at, session } = item;
   const { file, ...rest } = message;
   return {
     ...{
@@ -202,6 +223,7 @@ function rowOf(seq: number, place: Place, item: OutboxItem, at: Date): Insertabl
     is_draft: Number(isDraft),
     ...{ state: 'waiting', added_at: at.getTime(), due_at: dueAt.getTime(), attempts: 0, doubts: 0 },
     ...{ failure: null, sent_id: null, settled_at: null },
+    session: session === undefined ? null : JSON.stringify(session),
   };
 }
 

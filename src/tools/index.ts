@@ -16,12 +16,17 @@ export interface ToolSetOptions {
   code: Omit<ExecuteCodeOptions, 'tools'>;
   /** Without it there is no chat to send files to, and no tool for that. */
   deliver?: DeliverFile | undefined;
+  /** The largest file that `deliver` takes. */
+  maxFileBytes?: (() => number) | undefined;
 }
 
 /** Every tool there is, for one session, and what runs in its background. */
-export function toolSet({ sandbox, terminal: limits, code, deliver }: ToolSetOptions): { tools: Tool[]; processes: ProcessTable } {
+export function toolSet({ sandbox, terminal: limits, code, deliver, maxFileBytes }: ToolSetOptions): {
+  tools: Tool[];
+  processes: ProcessTable;
+} {
   const processes = new ProcessTable(sandbox);
   const basic = [terminal({ ...limits, processes }), process(processes), readFile, writeFile, editFile, searchFiles];
-  const tools = [...basic, executeCode({ ...code, tools: basic }), ...(deliver ? [sendFile(deliver)] : [])];
+  const tools = [...basic, executeCode({ ...code, tools: basic }), ...(deliver ? [sendFile(deliver, maxFileBytes)] : [])];
   return { tools, processes };
 }

@@ -7,7 +7,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { Place } from '../../src/core/channel.ts';
 import { bin } from '../bin.ts';
 import { ada } from '../fakes/bot-api-world.ts';
-import { calls, type ModelRequest, says } from '../fakes/model-server.ts';
+import { calls, inTurn, type ModelRequest, says } from '../fakes/model-server.ts';
 import { describeContained } from '../gateway/contained.ts';
 import { Program, type ProgramOptions } from '../gateway/program.ts';
 import { until } from '../until.ts';
@@ -35,13 +35,15 @@ export interface FlowTraits {
   sendsOncePerKey: boolean;
   /** false: how a question ended is another message, and its card keeps the buttons. */
   edits?: boolean;
+  /** The largest file that the agent can send. */
+  fileMebibytes?: number;
 }
 
 const never = new Promise<never>(() => undefined);
 
 /** A platform as its users see it: through `hermetic start`, a model and a sandbox. */
 export function flowContract(name: string, newHarness: () => Promise<FlowHarness>, traits: FlowTraits): void {
-  const { buttons, sendsOncePerKey, edits = true } = traits;
+  const { buttons, sendsOncePerKey, edits = true, fileMebibytes = 20 } = traits;
   describeContained(`${name} through the gateway`, () => {
     let harness: FlowHarness;
     let program: Program;
@@ -201,6 +203,25 @@ export function flowContract(name: string, newHarness: () => Promise<FlowHarness
       expect(here).not.toContain('telegram-secret');
       expect(there).not.toContain(`${harness.kind}-secret`);
       expect(there).not.toContain('picture.png');
+    });
+
+    it(`${name}: the agent is told that a file is too large, with the limit, and the largest file arrives`, async () => {
+      const largest = fileMebibytes * 1024 * 1024;
+      await start({
+        script: inTurn(
+          calls(['terminal', { command: `truncate -s ${largest + 1} larger.bin; truncate -s ${largest} largest.bin` }]),
+          calls(['send_file', { path: 'larger.bin' }]),
+          calls(['send_file', { path: 'largest.bin' }]),
+          says('Done.'),
+        ),
+      });
+      harness.userSays(harness.direct, { text: 'send me the files' });
+      await shows('Done.');
+      const results = program.model.requests.flatMap(({ messages }) => messages.filter(({ role }) => role === 'tool').slice(-1));
+      expect(results.map(({ text }) => text).join('\n')).toContain(`it is larger than ${fileMebibytes} MiB, the most this chat takes`);
+      const files = () => harness.shown(harness.direct).flatMap(({ file }) => (file ? [`${file.name} ${file.data.length}`] : []));
+      await until('the file is there', () => files().length > 0);
+      expect(files()).toEqual([`largest.bin ${largest}`]);
     });
 
     it(`${name}: hermetic status says that it is up, and why it is down`, async () => {

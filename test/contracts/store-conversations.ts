@@ -18,7 +18,17 @@ export function conversationContract(newPlace: () => StorePlace): void {
   describe('conversations', () => {
     it('begins a conversation once and finds it after the store is reopened', async () => {
       const entry = {
-        ...{ parts, title: 'Ada', place: chat, epoch: 1, startedAt: at(0), lastActiveAt: at(0), choices: {}, facts: undefined },
+        ...{
+          parts,
+          title: 'Ada',
+          place: chat,
+          epoch: 1,
+          startedAt: at(0),
+          lastActiveAt: at(0),
+          choices: {},
+          facts: undefined,
+          undelivered: undefined,
+        },
         usage: { inputTokens: 0, outputTokens: 0, cachedTokens: 0, writtenTokens: 0, cost: undefined },
       };
       expect(await rig.store.conversations.find(parts)).toBeUndefined();

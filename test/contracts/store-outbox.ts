@@ -71,6 +71,25 @@ export function outboxContract(newPlace: () => StorePlace): void {
       expect(await rig.store.outbox.find('b')).toMatchObject({ state: 'dropped', failure: 'refused', sentId: undefined });
     });
 
+    it('tells the chat and the conversation of a message together with its drop, once', async () => {
+      const parts = ['session', 'of the message'];
+      await rig.store.conversations.session(parts, { title: 'Ada', place: chat }, at(0));
+      await add({ ...item('a'), session: parts }, item('b'));
+      const [a, b] = [await seqOf('a'), await seqOf('b')];
+      await rig.store.outbox.drop(a, 'refused', at(1), { notice: { key: 'dropped/a', message: { text: 'a is lost' } } });
+      await rig.store.outbox.drop(a, 'refused', at(2), { notice: { key: 'dropped/a again', message: { text: 'a is lost again' } } });
+      await rig.store.outbox.drop(b, 'refused', at(2), { notice: { key: 'dropped/b', message: { text: 'b is lost' } } });
+      expect(await rig.store.outbox.head(chat)).toMatchObject({ key: 'dropped/a', message: { text: 'a is lost' } });
+      await rig.store.outbox.sent(await seqOf('dropped/a'), 'm1', at(3));
+      expect(await head()).toBe('dropped/b');
+      expect(await rig.store.outbox.find('dropped/a again')).toBeUndefined();
+      expect(await rig.store.conversations.find(parts)).toMatchObject({ undelivered: 'a is lost' });
+      await rig.store.conversations.toldUndelivered(parts, 'something else');
+      expect(await rig.store.conversations.find(parts)).toMatchObject({ undelivered: 'a is lost' });
+      await rig.store.conversations.toldUndelivered(parts, 'a is lost');
+      expect(await rig.store.conversations.find(parts)).toMatchObject({ undelivered: undefined });
+    });
+
     it('begins a waiting entry once and changes no finished one', async () => {
       await add(item('a'));
       const seq = await seqOf('a');

@@ -1,4 +1,4 @@
 import { discordHarness } from '../channels/discord/harness.ts';
 import { flowContract } from '../contracts/channel-flow.ts';
 
-flowContract('Discord', discordHarness, { buttons: true, sendsOncePerKey: true });
+flowContract('Discord', discordHarness, { buttons: true, sendsOncePerKey: true, fileMebibytes: 10 });

@@ -89,6 +89,63 @@ describeContained('files', async () => {
   });
 });
 
+describeContained('what a platform does not take', async () => {
+  const rig = await Rig.start({ traits: { maxFileBytes: 2_000_000 } });
+  afterAll(() => rig.close());
+  const sends = (command: string) => inTurn(calls(['terminal', { command }]), calls(['send_file', { path: 'f' }]), says('Done.'));
+  const resultOf = (): string => rig.model.requests.at(-1)?.messages.findLast(({ role }) => role === 'tool')?.text ?? '';
+
+  it('a file that is larger than the chat takes is refused with the limit, and nothing is said before', async () => {
+    rig.model.script = sends('truncate -s 2000001 f');
+    await rig.say('send it', { from: 'bob' });
+    await rig.shows('Done.', 'bob');
+    expect(resultOf()).toMatch(/It was not sent: it is larger than 1 MiB, the most this chat takes\. Compress or split it\./);
+    expect(rig.texts('bob')).toEqual(['Done.']);
+  });
+
+  it('the agent and the chat hear of a file that the platform refuses', async () => {
+    rig.model.script = sends('echo x >f');
+    rig.platform.whim = ({ text }) => (text === 'f' ? 'refused' : 'fine');
+    await rig.say('send it', { from: 'cleo' });
+    await rig.shows('Done.', 'cleo');
+    expect(resultOf()).toMatch(/It was not sent: The bot was removed from the chat\./);
+    await rig.shows('The file f could not be sent here: The bot was removed from the chat.', 'cleo');
+    rig.platform.whim = () => 'fine';
+  });
+
+  it('the agent is told that a file waits for its platform', async () => {
+    const held = Promise.withResolvers<void>();
+    rig.model.script = sends('echo x >f');
+    rig.platform.whim = ({ text }) => (text === 'f' ? { until: held.promise } : 'fine');
+    await rig.say('send it');
+    await until('the call has ended', () => resultOf().includes('is kept until the chat takes it'));
+    held.resolve();
+    await rig.shows('Done.');
+    expect(rig.platform.messages.filter(({ file }) => file?.name === 'f')).toHaveLength(1);
+    rig.platform.whim = () => 'fine';
+  });
+
+  it('an answer that the platform refuses is said to have been lost, to the chat at once and once to the agent in its next turn', async () => {
+    let isRefusing = true;
+    rig.platform.whim = ({ text }) => (isRefusing && text === 'First.' ? 'refused' : 'fine');
+    rig.model.script = ({ last }) => says(last.text.includes('one') ? 'First.' : 'Next.');
+    await rig.say('one', { from: 'bob' });
+    await rig.shows('A message could not be sent here: The bot was removed from the chat.', 'bob');
+    isRefusing = false;
+    await rig.stopGateway();
+    await rig.startGateway();
+    await rig.say('two', { from: 'bob' });
+    await rig.shows('Next.', 'bob');
+    await rig.quiet();
+    const told = () => rig.model.requests.at(-1)?.messages.filter(({ text }) => text.includes('A message could not be sent here')) ?? [];
+    expect(told()).toHaveLength(1);
+    await rig.say('three', { from: 'bob' });
+    await rig.quiet();
+    expect(told()).toHaveLength(1);
+    expect(rig.texts('bob').filter((text) => text.startsWith('A message could not'))).toHaveLength(1);
+  });
+});
+
 describeContained('files without a model', async () => {
   const rig = await Rig.start({ model: 'none' });
   afterAll(() => rig.close());

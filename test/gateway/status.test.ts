@@ -38,7 +38,7 @@ describeContained('session status', async () => {
     world.says({ text: '/yolo' });
     await program.shows('Turned approvals off for you');
     world.says({ text: 'please work' });
-    await until('the command runs', async () => (await status()).includes('exec sleep 1000'), { withinMs: 60_000 });
+    await until('the command runs', async () => /exec sleep 1000.*, running for/.test(await status()), { withinMs: 60_000 });
     const text = await status();
     expect(text).toMatch(
       /^\W*YOLO: approvals are off in this session, for (\d+ min )?\d+ s \(only for telegram:1001\)\. Turn them on with \/yolo off\.\n/,

@@ -250,7 +250,7 @@ describe('pruning in portions', () => {
       }),
     );
     database.exec(`insert into inbox (seq, identity, session, incoming, state, received_at) values (1, 'i', '[]', '', 'done', 1);
-      insert into outbox values (1, 'i', '', '', '', null, null, 0, 'sent', 1, 1, 1, 1, null, null, 1);
+      insert into outbox values (1, 'i', '', '', '', null, null, 0, 'sent', 1, 1, 1, 1, null, null, 1, null);
       insert into set_aside values ('s', 'i', '', '', '', 1, 1);
       insert into transcript values (1, 's', 1, 't', 1, '');
       insert into summaries values ('s', 1, 1, 't', 1, '');

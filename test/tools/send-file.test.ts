@@ -6,13 +6,23 @@ import { useToolRig } from './tool-rig.ts';
 
 function sendTests(engine: TestEngine): void {
   const sent: SentFile[] = [];
-  const rig = useToolRig(engine, () => [sendFile(async (file) => void sent.push(file))]);
+  let limit = 64 * 1024 * 1024;
+  const rig = useToolRig(engine, () => [
+    sendFile(
+      async (file) => void sent.push(file),
+      () => limit,
+    ),
+  ]);
   const inside = async (command: string) => (await collect(await rig.sandbox.exec({ command }))).stdout;
 
   it('sends the bytes of a file unchanged', async () => {
     await inside('head -c 100000 /dev/urandom >random.bin; sha256sum random.bin');
     const bytes = await rig.sandbox.readFile('random.bin');
-    expect(await rig.data('send_file', { path: 'random.bin', caption: 'here' })).toEqual({ name: 'random.bin', bytes: 100_000 });
+    expect(await rig.data('send_file', { path: 'random.bin', caption: 'here' })).toEqual({
+      name: 'random.bin',
+      bytes: 100_000,
+      waiting: false,
+    });
     expect(sent.pop()).toEqual({ name: 'random.bin', data: bytes, caption: 'here' });
     expect(rig.asked.at(-1)).toEqual({ kind: 'send', path: 'random.bin', cwd: rig.sandbox.cwd });
   });
@@ -37,6 +47,17 @@ function sendTests(engine: TestEngine): void {
   it('refuses to send a file that is too large', async () => {
     await inside('truncate -s 1G large');
     expect(await rig.call('send_file', { path: 'large' })).toMatchObject({ ok: false, text: expect.stringContaining('20 MiB') });
+  });
+
+  it.each([
+    [10 * 1024 * 1024, 'it is larger than 10 MiB, the most this chat takes'],
+    [500, 'it is larger than 500 bytes'],
+    [0, 'this chat takes no files'],
+  ])('refuses to send a file that is larger than the %i bytes that the chat takes, and sends nothing', async (bytes, words) => {
+    limit = bytes;
+    await inside('truncate -s 10485761 larger');
+    expect(await rig.call('send_file', { path: 'larger' })).toMatchObject({ ok: false, text: expect.stringContaining(words) });
+    expect(sent).toEqual([]);
   });
 }
 

@@ -1,15 +1,16 @@
 import { randomUUID } from 'node:crypto';
-import type {
-  Accept,
-  Activity,
-  Channel,
-  ChannelState,
-  ChannelTraits,
-  IncomingFile,
-  IncomingPress,
-  Outgoing,
-  Person,
-  Place,
+import {
+  type Accept,
+  type Activity,
+  type Channel,
+  type ChannelState,
+  type ChannelTraits,
+  type IncomingFile,
+  type IncomingPress,
+  maxCarriedBytes,
+  type Outgoing,
+  type Person,
+  type Place,
 } from '../../core/channel.ts';
 import { HermeticError } from '../../core/errors.ts';
 import type { WebChat, WebChats, WebEvent, WebFile, WebLog, WebMessage } from '../../core/web-log.ts';
@@ -50,7 +51,7 @@ export class WebChannel implements Channel {
     maxTextLength: 60_000,
     buttons: true,
     editEveryMs: 150,
-    maxFileBytes: 20 * 1024 * 1024,
+    maxFileBytes: maxCarriedBytes,
     typing: true,
     sendsOncePerKey: true,
   };

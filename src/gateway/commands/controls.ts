@@ -86,11 +86,10 @@ export class Controls implements SessionControls {
     const { tools, running, channel, place } = this.#session;
     if (!running) return { text: 'No turn is running, so this cannot run.' };
     const { id: turn, signal } = running;
-    const call = commandCall;
-    const run = `${turn}/${call}`;
+    const call = `${turn}/${commandCall}`;
     channel.activity?.(place, { kind: 'tool-started', turn, call, tool: name, input });
     const progress = (text: string): void => channel.activity?.(place, { kind: 'tool-output', turn, call, text });
-    const result = await tools.call(name, input, { run, origin: { ...this.#origin, isTyped: true }, signal, progress });
+    const result = await tools.call(name, input, { run: call, origin: { ...this.#origin, isTyped: true }, signal, progress });
     channel.activity?.(place, { kind: 'tool-ended', turn, call, ok: result.ok, text: result.text });
     return shown(result, channel.traits);
   }

@@ -31,7 +31,8 @@ export async function runCommand(session: ChatSession, accepted: AcceptedMessage
 export async function runCommandTurn(session: ChatSession, turn: RunningTurn, accepted: AcceptedMessage): Promise<void> {
   const { channel, place } = session;
   const line = new StatusLine(session, turn.id);
-  const waits = new CallWaits(session, turn.id, (activity) => channel.activity?.(place, activity));
+  const callOf = (run: string): string | undefined => (run.startsWith(`${turn.id}/`) ? run : undefined);
+  const waits = new CallWaits(session, turn.id, callOf, (activity) => channel.activity?.(place, activity));
   channel.activity?.(place, { kind: 'turn-started', turn: turn.id });
   try {
     await runCommand(session, accepted);

@@ -7,6 +7,7 @@ import { settlesWithin } from '../../lib/deadline.ts';
 import { errorText } from '../../lib/error-text.ts';
 import { textAfter } from '../../lib/split-text.ts';
 import { Drafts } from './drafts.ts';
+import { dropNotice, unknownArrival } from './drop-notice.ts';
 import type { Pace, Waiting } from './pace.ts';
 import { markedAsRepeat } from './repeat-mark.ts';
 
@@ -271,7 +272,7 @@ export class ChatQueue {
   /** `mayBeThere`: some of the text may be in the chat under another key. */
   async #send(channel: Channel, entry: OutboxEntry, message: Outgoing, mayBeThere = false): Promise<Outcome> {
     const { sendsOncePerKey } = channel.traits;
-    if (entry.doubts > maxRepeats && !sendsOncePerKey) return { kind: 'dropped', failure: 'It is unknown whether it arrived.' };
+    if (entry.doubts > maxRepeats && !sendsOncePerKey) return { kind: 'dropped', failure: unknownArrival };
     const isRepeat = mayBeThere || (entry.doubts > 0 && !sendsOncePerKey);
     const text = isRepeat ? markedAsRepeat(message, channel.traits) : message.text;
     return await this.#attempt((signal) => channel.send(this.#options.place, { ...message, text, key: entry.key }, signal));
@@ -302,7 +303,8 @@ export class ChatQueue {
     const isOld = now.getTime() - entry.addedAt.getTime() > times.keepTryingMs;
     // A draft that may be there is not worth being there twice.
     if (outcome.kind === 'dropped' || isOld || (entry.isDraft && outcome.inDoubt)) {
-      await this.#recorded(() => ledger.drop(entry.seq, outcome.failure, now, outcome.inDoubt));
+      const { failure, inDoubt } = outcome;
+      await this.#recorded(() => ledger.drop(entry.seq, failure, now, { inDoubt, notice: dropNotice(entry, failure) }));
       this.#drafts.dropped(entry);
       if (!entry.isDraft) onDropped(entry, outcome.failure);
       return;

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Button, Channel, IncomingPress, Outgoing, OutgoingFile, Place } from '../../core/channel.ts';
 import type { OutboxEntry, OutboxItem, OutboxLedger } from '../../core/conversation.ts';
 import { splitText } from '../../lib/split-text.ts';
@@ -22,6 +23,8 @@ export interface Delivery {
   /** On the last message. */
   buttons?: readonly (readonly Button[])[] | undefined;
   file?: OutgoingFile | undefined;
+  /** The conversation that is told in its next turn when it cannot be delivered. */
+  session?: readonly string[] | undefined;
   /** Keys of drafts that the messages take the place of, one after the other. */
   drafts?: readonly string[] | undefined;
 }
@@ -30,6 +33,7 @@ export interface Delivery {
 const minChannelTextLimit = 2000;
 /** A notice that waits longer for its turn is left out: what was pressed counts all the same. */
 const noticeMs = 5000;
+const lookForOutcomeMs = 50;
 
 const defaultTimes = {
   firstRetryMs: 1000,
@@ -91,7 +95,8 @@ export class Outbox {
    */
   async deliver(place: Place, key: string, text: string, more: Delivery = {}): Promise<void> {
     const messages = this.#messages(place, text, more);
-    const items = messages.map((message, index) => ({ key: `${key}/${index + 1}`, message, replaces: more.drafts?.[index] }));
+    const { session, drafts } = more;
+    const items = messages.map((message, index) => ({ key: `${key}/${index + 1}`, message, replaces: drafts?.[index], session }));
     if (items.length > 0) await this.add(place, items);
   }
 
@@ -103,6 +108,21 @@ export class Outbox {
       if (!entry) return entries;
       entries.push(entry);
     }
+  }
+
+  /**
+   * What became of the one message that was delivered under this key: sent, dropped with the reason, or neither when the
+   * signal comes first.
+   */
+  async outcome(key: string, signal: AbortSignal): Promise<{ kind: 'sent' | 'waiting' } | { kind: 'dropped'; failure: string }> {
+    const waiting = { kind: 'waiting' } as const;
+    while (!signal.aborted) {
+      const entry = await this.find(`${key}/1`);
+      if (!entry || entry.state === 'sent') return { kind: 'sent' };
+      if (entry.state === 'dropped') return { kind: 'dropped', failure: entry.failure ?? '' };
+      await delay(lookForOutcomeMs, undefined, { signal }).catch(() => undefined);
+    }
+    return waiting;
   }
 
   /** Resolves with the reason when a message of what was delivered under this key is dropped; with undefined when the signal comes first. */

@@ -8,13 +8,16 @@ const lookEveryMs = 1000;
 export class CallWaits {
   readonly #session: ChatSession;
   readonly #turn: string;
+  readonly #callOf: (run: string) => string | undefined;
   readonly #show: (activity: Activity) => void;
   readonly #timer: NodeJS.Timeout | undefined;
   readonly #shown = new Map<string, string>();
 
-  constructor(session: ChatSession, turn: string, show: (activity: Activity) => void) {
+  /** `callOf`: the call of the turn that has this durable name, as its activities call it; undefined for others. */
+  constructor(session: ChatSession, turn: string, callOf: (run: string) => string | undefined, show: (activity: Activity) => void) {
     this.#session = session;
     this.#turn = turn;
+    this.#callOf = callOf;
     this.#show = show;
     if (session.channel.activity) this.#timer = setInterval(() => this.#look(), lookEveryMs);
   }
@@ -26,8 +29,8 @@ export class CallWaits {
   #look(): void {
     const turn = this.#turn;
     for (const { run, waitsFor } of this.#session.tools.status().running) {
-      if (!run?.startsWith(`${turn}/`)) continue;
-      const call = run.slice(turn.length + 1);
+      const call = run === undefined ? undefined : this.#callOf(run);
+      if (call === undefined) continue;
       const text = waitsFor && waitText(waitsFor);
       if (this.#shown.get(call) === text) continue;
       if (text === undefined) this.#shown.delete(call);

@@ -1,10 +1,9 @@
 import type { TurnInput } from '../../core/agent.ts';
-import type { Channel, IncomingFile } from '../../core/channel.ts';
+import { type Channel, type IncomingFile, maxCarriedBytes } from '../../core/channel.ts';
 import { errorText } from '../../lib/error-text.ts';
 import { fenced } from '../../lib/fenced.ts';
 import type { SessionTools } from '../deps.ts';
 
-const maxBytes = 20 * 1024 * 1024;
 /** The types that models with vision take. */
 const imageTypes = new Set(['image/png', 'image/jpeg', 'image/webp', 'image/gif']);
 const maxImageBytes = 5 * 1024 * 1024;
@@ -19,7 +18,7 @@ export async function incomingFiles(
   const images: { data: Uint8Array; mediaType: string }[] = [];
   for (const file of sent) {
     try {
-      const data = await channel.fetchFile(file, maxBytes);
+      const data = await channel.fetchFile(file, maxCarriedBytes);
       files.push({ path: await tools.put(file.name, data), bytes: data.length });
       if (imageTypes.has(file.mimeType ?? '') && data.length <= maxImageBytes) images.push({ data, mediaType: file.mimeType ?? '' });
     } catch (error) {

@@ -37,7 +37,8 @@ export class TurnDisplay {
     const { place, deps } = session;
     this.#retrying = new RetryNotice(deps.settings.retryNoticeMs ?? defaultRetryNoticeMs, (reason) => this.#sayRetry(reason));
     this.#line = new StatusLine(session, turn.id);
-    this.#waits = new CallWaits(session, turn.id, (activity) => this.#show(activity));
+    const callOf = (run: string): string | undefined => (run.startsWith(`${turn.id}/`) ? run.slice(turn.id.length + 1) : undefined);
+    this.#waits = new CallWaits(session, turn.id, callOf, (activity) => this.#show(activity));
     deps.outbox.typing(place);
     this.#typing = setInterval(() => deps.outbox.typing(place), typingEveryMs);
     this.#show({ kind: 'turn-started', turn: turn.id });
@@ -118,7 +119,8 @@ export class TurnDisplay {
     const live = this.#live ?? this.#liveMessage();
     this.#live = undefined;
     this.#answers += 1;
-    this.#delivering = this.#delivering.then(() => live.finish(text));
+    const { parts } = this.#session.id;
+    this.#delivering = this.#delivering.then(() => live.finish(text, { session: parts }));
     // `conclude` rejects with it.
     this.#delivering.catch(() => undefined);
     this.#showing = this.#showing.then(() => this.#isSent(key));
