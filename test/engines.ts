@@ -13,6 +13,7 @@ import { removeTree } from '../src/backends/sandbox-directory.ts';
 import type { Backend, Limits, OpenSandbox, SandboxSpec } from '../src/core/sandbox.ts';
 import { backendOf, contextIn, type TestContext } from './backends.ts';
 import type { Task } from './client.ts';
+import { allProcesses, commandLine } from './processes.ts';
 import { isRequired } from './required.ts';
 import { specWith } from './sandbox-spec.ts';
 
@@ -216,16 +217,5 @@ function childrenOfTask(task: string): number[] {
 
 /** Processes anywhere on this machine, in whatever sandbox, that have this word on their command line. */
 export function processesWith(word: string): number[] {
-  return readdirSync('/proc')
-    .map(Number)
-    .filter((pid) => pid > 0 && commandLine(pid).includes(word));
-}
-
-/** Empty for a process that is dead. */
-function commandLine(pid: number): string[] {
-  try {
-    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
-  } catch {
-    return [];
-  }
+  return allProcesses().filter((pid) => commandLine(pid).includes(word));
 }

@@ -1,7 +1,7 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll } from 'vitest';
@@ -9,6 +9,7 @@ import type { Engine } from '../src/backends/engine/engine.ts';
 import { findPodman } from '../src/backends/podman/discover.ts';
 import { findProgram } from '../src/backends/programs.ts';
 import { started } from '../src/lib/started.ts';
+import { allProcesses, commandLine } from './processes.ts';
 import { until } from './until.ts';
 
 export interface PodmanService {
@@ -88,15 +89,5 @@ export function identity(user: string | undefined, directory: string): string[] 
 
 /** Processes of podman that watch over this container and over commands in it. */
 export function monitorsOf(container: string): number[] {
-  return readdirSync('/proc')
-    .map(Number)
-    .filter((pid) => pid > 0 && /^\/\S*conmon$/.test(commandLine(pid)[0] ?? '') && commandLine(pid).includes(container));
-}
-
-function commandLine(pid: number): string[] {
-  try {
-    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
-  } catch {
-    return [];
-  }
+  return allProcesses().filter((pid) => /^\/\S*conmon$/.test(commandLine(pid)[0] ?? '') && commandLine(pid).includes(container));
 }

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { calls, inTurn, type ModelServer, says, startModelServer } from '../fakes/model-server.ts';
+import { isAlive } from '../processes.ts';
 import { until } from '../until.ts';
 import { atTerminal } from './at-terminal.ts';
 import { Hermetic } from './hermetic.ts';
@@ -158,7 +159,7 @@ it('shows messages that arrived without a terminal at the next join, once', asyn
   process.kill(terminal.pid ?? 0, 'SIGKILL');
   await terminal.exit;
   // It ends a little after its terminal, and would take the answer for shown until then.
-  await until('it has ended', () => !existsSync(`/proc/${program}`));
+  await until('it has ended', () => !isAlive(Number(program)));
   more.resolve();
   await until('the answer waits', async () => (await hermetic.run(['status'])).stdout.includes('0 turns running'));
   const next = await joined();

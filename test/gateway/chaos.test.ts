@@ -1,9 +1,9 @@
-import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import type { Failure } from '../fakes/bot-api.ts';
 import { calls, type ModelRequest, type Reply, says } from '../fakes/model-server.ts';
+import { commandLines } from '../processes.ts';
 import { until } from '../until.ts';
 import { describeContained } from './contained.ts';
 import { Program } from './program.ts';
@@ -110,7 +110,7 @@ describeContained('the gateway', () => {
       expect(repeats.length).toBeLessThanOrEqual(doubts + kills * people);
       expect(residentMb(program.pid) - memory).toBeLessThan(100);
       await program.stop();
-      await until('no sandbox is left', () => !execFileSync('ps', ['-eo', 'args'], { encoding: 'utf8' }).includes(program.home));
+      await until('no sandbox is left', () => !commandLines().includes(program.home));
     } catch (error) {
       throw new Error(`with HERMETIC_CHAOS_SEED=${seed}: ${error instanceof Error ? error.message : error}`, { cause: error });
     } finally {

@@ -1,9 +1,9 @@
-import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, expect, it } from 'vitest';
 import { bob } from '../fakes/bot-api-world.ts';
 import { calls, inTurn, says } from '../fakes/model-server.ts';
+import { commandLines } from '../processes.ts';
 import { until } from '../until.ts';
 import { describeContained } from './contained.ts';
 import { Program, type ProgramOptions } from './program.ts';
@@ -108,7 +108,7 @@ describeContained('a killed gateway', () => {
     await settled();
     expect(lines('marker')).toBe(1);
     expect(program.texts().length).toBe(2);
-    await until('nothing of it runs', () => !processes().includes('sleep 98765'));
+    await until('nothing of it runs', () => !commandLines().includes('sleep 98765'));
   });
 
   it('reports a typed command that the kill interrupted, and does not run it again', async () => {
@@ -120,7 +120,7 @@ describeContained('a killed gateway', () => {
     expect(shown).toMatchObject({ replyTo: said, text: expect.stringContaining('/marker; sleep 87654') });
     await settled();
     expect(lines('marker')).toBe(1);
-    await until('nothing of it runs', () => !processes().includes('sleep 87654'));
+    await until('nothing of it runs', () => !commandLines().includes('sleep 87654'));
   });
 
   const dangerous = () => `rm -rf ${program.home}/nothing; echo ran >> ${program.home}/marker`;
@@ -265,12 +265,8 @@ describeContained('sandboxes', () => {
   it('the sandboxes of a killed gateway end with it', async () => {
     program = await Program.start();
     program.api.world.says({ text: '/run echo up; sleep 76543' });
-    await until('it runs', () => processes().includes('sleep 76543'));
+    await until('it runs', () => commandLines().includes('sleep 76543'));
     await program.kill();
-    await until('all is gone', () => !processes().includes('sleep 76543'));
+    await until('all is gone', () => !commandLines().includes('sleep 76543'));
   });
 });
-
-function processes(): string {
-  return execFileSync('ps', ['-eo', 'args'], { encoding: 'utf8' });
-}

@@ -8,6 +8,7 @@ import type { Sandbox } from '../../src/core/sandbox.ts';
 import { createApp } from '../../src/index.ts';
 import { cliSession } from '../../src/sandboxes/request.ts';
 import { describeBackend } from '../engines.ts';
+import { commandLines } from '../processes.ts';
 
 async function text(sandbox: Sandbox, command: string): Promise<string> {
   const handle = await sandbox.exec({ command });
@@ -15,21 +16,6 @@ async function text(sandbox: Sandbox, command: string): Promise<string> {
   for await (const { data } of handle.output) output += data.toString();
   await handle.exit;
   return output;
-}
-
-/** Those of every process of the machine, in containers too. */
-function commandLines(): string {
-  const read = (pid: string): string => {
-    try {
-      return readFileSync(`/proc/${pid}/cmdline`, 'latin1');
-    } catch {
-      return ''; // it has ended
-    }
-  };
-  return readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .map(read)
-    .join('\n');
 }
 
 function filesWith(directory: string, word: string): string[] {

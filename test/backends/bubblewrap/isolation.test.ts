@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { hostUserOf } from '../../../src/backends/namespaces/stage.ts';
+import { commandLines } from '../../processes.ts';
 import {
   descendants,
   describeBubblewrap,
@@ -105,7 +106,7 @@ describeBubblewrap('a bubblewrap sandbox', () => {
       const script = 'env; echo; touch /workspace/printed; sleep 300';
       const running = await start(person, script, { env: { SECRET: value, PATH: '/usr/bin:/bin' } });
       await eventually(() => existsSync(join(running.directory, 'workspace', 'printed')));
-      const everything = execFileSync('ps', ['-eo', 'args'], { encoding: 'utf8' });
+      const everything = commandLines();
       expect(everything).toContain('bwrap --args');
       expect(everything).not.toContain(value);
       expect(everything).not.toContain(running.directory);

@@ -1,14 +1,13 @@
-import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { commandLines, isAlive } from '../../processes.ts';
 import {
   descendants,
   describeBubblewrap,
   eventually,
   installation,
-  isAlive,
   makeDirectories,
   noLimits,
   type Person,
@@ -48,8 +47,8 @@ describeBubblewrap('the lifetime of a bubblewrap sandbox', () => {
 
     it('protects a bubblewrap sandbox from Ctrl-C at the terminal of the product', async () => {
       const running = await start(person, 'sleep 300');
-      const group = (pid: number): string => execFileSync('ps', ['-o', 'pgid=', '-p', String(pid)], { encoding: 'utf8' }).trim();
-      expect(group(running.pid)).toBe(String(running.pid));
+      const [, group] = /^.*\) \S \d+ (\d+)/s.exec(readFileSync(`/proc/${running.pid}/stat`, 'utf8')) ?? [];
+      expect(group).toBe(String(running.pid));
       running.kill();
       await running.ended;
     });
@@ -67,7 +66,7 @@ describeBubblewrap('the lifetime of a bubblewrap sandbox', () => {
         await Promise.all(moments.slice(first, first + 4).map((dieAfterMs) => startAndDie(person, ['sleep', mark], dieAfterMs)));
       }
       const left = (): string[] =>
-        execFileSync('ps', ['-eo', 'pid,args'], { encoding: 'utf8' })
+        commandLines()
           .split('\n')
           .filter((line) => line.includes(mark));
       await eventually(() => left().length === 0);

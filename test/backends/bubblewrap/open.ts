@@ -223,8 +223,3 @@ export async function eventually(condition: () => boolean, withinMs = 60_000): P
   for (const start = Date.now(); Date.now() - start < withinMs; await delay(10)) if (condition()) return true;
   return condition();
 }
-
-export function isAlive(pid: number): boolean {
-  const state = statusOf(pid).State;
-  return state !== undefined && !state.startsWith('Z');
-}

@@ -11,6 +11,7 @@ import { restrictedNetwork, restrictedNetworkObstacle } from '../../../src/backe
 import { EgressThread } from '../../../src/egress/thread.ts';
 import { hostBash } from '../../../src/lib/guest-files.ts';
 import { processesWith } from '../../engines.ts';
+import { isAlive } from '../../processes.ts';
 import { isRequired } from '../../required.ts';
 import { makeTestHost, type TestHost } from './network-host.ts';
 import {
@@ -18,7 +19,6 @@ import {
   describeBubblewrap,
   eventually,
   installation,
-  isAlive,
   isRoot,
   makeDirectories,
   noLimits,
