@@ -30,7 +30,7 @@ export interface TestSshd {
   remove(): Promise<void>;
 }
 
-export const sshdProgram = '/usr/sbin/sshd';
+const sshdProgram = '/usr/sbin/sshd';
 
 /** `lines` are further lines of sshd_config. */
 export async function startSshd(lines: readonly string[] = []): Promise<TestSshd> {

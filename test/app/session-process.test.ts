@@ -18,6 +18,8 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { originOf, type ProcessOrigin } from '../../src/app/session-process.ts';
 import { collect } from '../contracts/sandbox/rig.ts';
 import { describeBackend } from '../engines.ts';
+import { itNeeding, lackOf } from '../needs.ts';
+import { isAlive } from '../processes.ts';
 import { until } from '../until.ts';
 
 const isRoot = process.geteuid?.() === 0;
@@ -121,8 +123,6 @@ function judgedByNobody(gateway: number, judged: readonly number[], before = '')
   }
 }
 
-const canUnshare = isRoot && spawnSync('unshare', ['-m', 'true']).status === 0;
-
 await describeBackend('local', (engine) => {
   it('recognises a command of a session however it starts a program', { timeout: 120_000 }, async () => {
     const people: [string, string[]][] = [['the same user', []], ...(isRoot ? [['another user', nobody] as [string, string[]]] : [])];
@@ -148,11 +148,11 @@ await describeBackend('local', (engine) => {
     const judged = [...found.values()];
     const byMe = () => judged.map((pid) => originOf(pid, process.pid));
     expect(missed(byMe())).toEqual([]);
-    if (canUnshare) expect(missed(judgedByNobody(process.pid, judged))).toEqual([]);
+    if (lackOf('mount') === undefined) expect(missed(judgedByNobody(process.pid, judged))).toEqual([]);
     await running.kill('KILL').catch(() => undefined);
     await sandbox.destroy();
     // What outlived its session is still known.
-    const alive = started.filter((name) => existsSync(`/proc/${found.get(name)}`));
+    const alive = started.filter((name) => isAlive(found.get(name) ?? 0));
     const later = alive.map((name) => originOf(found.get(name) ?? 0, process.pid));
     expect(alive.filter((_, index) => later[index]?.kind === 'elsewhere')).toEqual([]);
   });
@@ -213,7 +213,7 @@ describe('a program of a person', () => {
     expect(Object.values(origins)).toEqual(Object.keys(origins).map(() => ({ kind: 'elsewhere' })));
   });
 
-  it.runIf(has('script'))("recognises a person's program at a terminal of its own, as a multiplexer starts it", async () => {
+  itNeeding(['script'], "recognises a person's program at a terminal of its own, as a multiplexer starts it", async () => {
     const gateway = await start('gateway-2', ['sh', '-c', '{}']);
     const pid = await start('terminal', ['setsid', '-f', 'script', '-qec', '{}', '/dev/null']);
     expect(originOf(pid, gateway)).toEqual({ kind: 'elsewhere' });
@@ -232,7 +232,7 @@ describe('a program of a person', () => {
     expect(originOf(pid)).toEqual({ kind: 'elsewhere' });
   });
 
-  it.runIf(canUnshare)("tells a person's program from a command where processes of other users are hidden", () => {
+  itNeeding(['mount'], "tells a person's program from a command where processes of other users are hidden", () => {
     const hide = 'mount -t proc -o hidepid=2 proc /proc;';
     expect(judgedByNobody(0, [0], hide)).toEqual([{ kind: 'elsewhere' }]);
     expect(judgedByNobody(process.pid, [0], hide)).toEqual([{ kind: 'elsewhere' }]);

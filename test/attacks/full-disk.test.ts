@@ -1,18 +1,17 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { appendFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, expect, it } from 'vitest';
 import { bin } from '../bin.ts';
 import { calls, inTurn, says } from '../fakes/model-server.ts';
 import { Program } from '../gateway/program.ts';
-import { mayMount } from '../stores/processes.ts';
+import { describeNeeding } from '../needs.ts';
 import { until } from '../until.ts';
 
 const noSpace = /cannot be written: no space is left/;
 
 /** A gateway whose home is a small disk of its own, which can be filled to the last byte. */
-describe.skipIf(!mayMount)('a gateway on a full disk (needs the right to mount)', async () => {
-  if (!mayMount) return;
+describeNeeding(['mount'], 'a gateway on a full disk', async () => {
   const mount = (home: string): void => {
     execFileSync('env', ['mount', '-t', 'tmpfs', '-o', 'size=6m,mode=700', 'hermetic-test', home]);
   };

@@ -6,7 +6,8 @@ import { DatabaseSync } from 'node:sqlite';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Store } from '../../src/core/store.ts';
 import { openStore } from '../../src/stores/index.ts';
-import { finish, mayMount, start } from '../stores/processes.ts';
+import { itNeeding } from '../needs.ts';
+import { finish, start } from '../stores/processes.ts';
 import { beside, modeOf, scratchPaths } from '../stores/scratch.ts';
 import { makeVersionOne } from '../stores/versions.ts';
 
@@ -186,7 +187,7 @@ describe('files at the path of the database', () => {
 });
 
 describe('a migration', () => {
-  it.skipIf(!mayMount)('changes nothing when the disk has no room for a migration, and migrates once there is room', async () => {
+  itNeeding(['mount'], 'changes nothing when the disk has no room for a migration, and migrates once there is room', async () => {
     makeVersionOne(path);
     const old = `${path}.old`;
     renameSync(path, old);

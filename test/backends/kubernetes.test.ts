@@ -4,6 +4,7 @@ import { Credentials } from '../../src/backends/kubernetes/credentials.ts';
 import { sandboxContract } from '../contracts/sandbox.ts';
 import { describeBackend, type Variant } from '../engines.ts';
 import { FakeCluster } from '../fakes/kubernetes/cluster.ts';
+import { describeNeeding } from '../needs.ts';
 
 // What is printed is held by the runtime, the kubelet, the API server and the kernel's sockets between them.
 const maxBytesAhead = 32 * 1024 * 1024;
@@ -35,4 +36,9 @@ function realCluster(kubeconfig: string): Variant {
 }
 
 const { HERMETIC_TEST_KUBECONFIG: kubeconfig } = process.env;
-await describeBackend('kubernetes', sandboxContract, kubeconfig ? realCluster(kubeconfig) : await loopbackCluster());
+if (kubeconfig) await describeBackend('kubernetes', sandboxContract, realCluster(kubeconfig));
+else {
+  describeNeeding(['machines', 'openssl'], 'a fake of a cluster', async () => {
+    await describeBackend('kubernetes', sandboxContract, await loopbackCluster());
+  });
+}

@@ -5,16 +5,19 @@ import { lifecycleContract } from '../contracts/sandbox/lifecycle.ts';
 import { describeBackend, type TestEngine } from '../engines.ts';
 import { endings } from '../fakes/modal/sandbox.ts';
 import { FakeModal } from '../fakes/modal/server.ts';
+import { describeNeeding } from '../needs.ts';
 
-const fake = await FakeModal.start();
-afterAll(() => fake.close());
+describeNeeding(['machines'], 'a fake of Modal', async () => {
+  const fake = await FakeModal.start();
+  afterAll(() => fake.close());
 
-await describeBackend('modal', modalTests, {
-  environment: { ...fake.environment, PATH: process.env.PATH },
-  image: 'test:image',
-  endFromOutside: async (name) => {
-    for (const one of fake.running) if (one.tags.some(({ tagValue }) => tagValue === name)) one.end(endings.terminated);
-  },
+  await describeBackend('modal', modalTests, {
+    environment: { ...fake.environment, PATH: process.env.PATH },
+    image: 'test:image',
+    endFromOutside: async (name) => {
+      for (const one of fake.running) if (one.tags.some(({ tagValue }) => tagValue === name)) one.end(endings.terminated);
+    },
+  });
 });
 
 /**

@@ -1,17 +1,14 @@
 import { once } from 'node:events';
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, expect, it } from 'vitest';
 import { removeTree } from '../../src/backends/sandbox-directory.ts';
 import { sleepMark } from '../contracts/sandbox/rig.ts';
 import { processesWith } from '../engines.ts';
 import { FakeCluster } from '../fakes/kubernetes/cluster.ts';
-import { isRequired } from '../required.ts';
+import { describeNeeding } from '../needs.ts';
 import { until } from '../until.ts';
 import { Hermetic } from './hermetic.ts';
 
-const isRoot = process.getuid?.() === 0;
-if (!isRoot && isRequired('kubernetes')) it('kubernetes works on this machine', () => expect.fail('the loopback cluster needs root'));
-
-describe.runIf(isRoot)('the command line with a cluster', async () => {
+describeNeeding(['machines', 'openssl'], 'the command line with a cluster', async () => {
   const cluster = await FakeCluster.start();
   const hermetic = new Hermetic({
     TERMINAL_KUBERNETES_KUBECONFIG: cluster.kubeconfig(),

@@ -7,6 +7,7 @@ import { sessionId } from '../../src/core/session.ts';
 import { everyone, type GrantEntry, type Store } from '../../src/core/store.ts';
 import { openStore } from '../../src/stores/index.ts';
 import { bin } from '../bin.ts';
+import { itNeeding } from '../needs.ts';
 import { Hermetic, type Outcome } from './hermetic.ts';
 
 const hermetic = new Hermetic({ TERMINAL_ENV: 'local' });
@@ -15,7 +16,6 @@ const config = join(home, 'config.yaml');
 const text = () => readFileSync(config, 'utf8');
 const network = (...args: string[]): Promise<Outcome> => hermetic.run(['network', ...args]);
 const minute = 60_000;
-const canMount = process.geteuid?.() === 0 && spawnSync('unshare', ['-m', 'mount', '-t', 'tmpfs', 'none', '/proc']).status === 0;
 
 const keyOf = (chat: string) => ({ platform: 'telegram', workspace: undefined, chat, thread: undefined, user: '4711' });
 const ada = sessionId(keyOf('4711')).parts;
@@ -133,7 +133,7 @@ describe('rules of config.yaml', () => {
     expect(stderr).toContain('cannot be changed from here');
   });
 
-  it.runIf(canMount)('are not written into a home that is read-only', { timeout: minute }, async () => {
+  itNeeding(['mount'], 'are not written into a home that is read-only', async () => {
     writeFileSync(config, 'network: {}\n', { mode: 0o600 });
     const mount = `mount --bind ${home} ${home} && mount -o remount,ro,bind ${home} && exec "$@"`;
     const words = ['-m', 'sh', '-c', mount, 'sh', process.execPath, bin, 'network', 'allow', 'a.example'];

@@ -2,9 +2,10 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { expect } from 'vitest';
 import { findProgram } from '../../src/backends/programs.ts';
 import { describeBackend } from '../engines.ts';
+import { itNeeding } from '../needs.ts';
 import { Hermetic } from './hermetic.ts';
 
 const bin = join(import.meta.dirname, '../../bin/hermetic.mjs');
@@ -12,7 +13,8 @@ const bin = join(import.meta.dirname, '../../bin/hermetic.mjs');
 const programs = ['slirp4netns', 'nsenter'].flatMap((name) => findProgram(name) ?? []);
 
 await describeBackend('bubblewrap', () => {
-  it.skipIf(process.getuid?.() !== 0)(
+  itNeeding(
+    ['mount'],
     'chat says that there is no network without slirp4netns and nsenter, and what to run',
     async () => {
       const hermetic = new Hermetic({ TERMINAL_ENV: 'bubblewrap' });

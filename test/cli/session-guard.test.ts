@@ -8,6 +8,7 @@ import type { CliIo } from '../../src/cli/io.ts';
 import { program } from '../../src/cli/main.ts';
 import { commandEffects, commandPath } from '../../src/cli/session-guard.ts';
 import { HermeticError } from '../../src/core/errors.ts';
+import { describeNeeding } from '../needs.ts';
 import { Hermetic } from './hermetic.ts';
 
 const bin = fileURLToPath(new URL('../../bin/hermetic.mjs', import.meta.url));
@@ -81,9 +82,7 @@ describe('commands of a session on the host itself', () => {
   });
 });
 
-const canHide = process.geteuid?.() === 0 && spawnSync('unshare', ['-m', 'mount', '-t', 'tmpfs', 'none', '/proc']).status === 0;
-
-describe.runIf(canHide)('an unreadable /proc', () => {
+describeNeeding(['mount', 'script'], 'an unreadable /proc', () => {
   const hermetic = new Hermetic();
   afterAll(() => rmSync(hermetic.home, { recursive: true, force: true, maxRetries: 10 }));
   /** In a view of the file system of its own, in which `/proc` is empty. */

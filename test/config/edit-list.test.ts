@@ -2,6 +2,7 @@ import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { addToList, takeFromList } from '../../src/config/edit.ts';
 import { loadConfig } from '../../src/config/load.ts';
+import { itNeeding } from '../needs.ts';
 import { errorOf, makeHome, type TestHome } from './scratch.ts';
 
 let home: TestHome;
@@ -101,7 +102,7 @@ describe('an entry of a list in config.yaml', () => {
     expect(text()).toBe(commented);
   });
 
-  test.skipIf(process.geteuid?.() === 0)('is not added to a file that cannot be written', () => {
+  itNeeding(['ordinary user'], 'is not added to a file that cannot be written', () => {
     writeFileSync(home.config, commented);
     chmodSync(home.directory, 0o500);
     expect(errorOf(() => add('n.example')).message).toContain('was not changed');

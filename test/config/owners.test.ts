@@ -5,6 +5,7 @@ import { changeKeys } from '../../src/config/edit.ts';
 import { LiveConfig } from '../../src/config/live-config.ts';
 import { checkConfig, type LoadedConfig, loadConfig } from '../../src/config/load.ts';
 import { saveSecret } from '../../src/config/secrets-file.ts';
+import { describeNeeding } from '../needs.ts';
 import { errorOf, makeHome, makeScratch, type TestHome } from './scratch.ts';
 
 let home: TestHome;
@@ -17,10 +18,9 @@ beforeEach(() => {
 const load = () => loadConfig({ environment: home.environment });
 /** A user of every Debian system, and one that no system has. */
 const [daemon, unnamed] = [1, 54_321];
-const isRoot = process.geteuid?.() === 0;
 
 /** Only root can give files away. */
-describe.runIf(isRoot)('files of another user', () => {
+describeNeeding(['root'], 'files of another user', () => {
   it.each([
     ['the home', () => home.directory],
     ['config.yaml', () => home.config],
@@ -111,24 +111,26 @@ describe('config.yaml writable by others', () => {
   });
 });
 
-it.runIf(isRoot).each([
-  ['config.yaml', () => home.config],
-  ['.env', () => home.dotenv],
-  ['the home', () => home.directory],
-  ['the directory above the home', () => home.userHome],
-])('a running gateway keeps the last good version when %s gets another owner', async (_, path) => {
-  const applied: LoadedConfig[] = [];
-  const live = new LiveConfig({ running: load(), load, apply: (loaded) => applied.push(loaded), log: () => undefined });
-  chownSync(path(), daemon, daemon);
-  // A change of the directory above is seen with the next change of the files.
-  home.writeConfig('approvals:', '  timeout: 60');
-  await live.fresh();
-  expect(applied).toEqual([]);
-  expect(live.problem).toMatch(/belongs to daemon \(uid 1\).* The last good configuration stays in force\.$/);
-  expect(live.problem).not.toContain(home.userHome);
-  chownSync(path(), 0, 0);
-  home.writeConfig('approvals:', '  timeout: 70');
-  await live.fresh();
-  expect(live.problem).toBeUndefined();
-  expect(applied.map(({ config }) => config.approvals.timeout)).toEqual([70]);
+describeNeeding(['root'], 'live settings of another user', () => {
+  it.each([
+    ['config.yaml', () => home.config],
+    ['.env', () => home.dotenv],
+    ['the home', () => home.directory],
+    ['the directory above the home', () => home.userHome],
+  ])('a running gateway keeps the last good version when %s gets another owner', async (_, path) => {
+    const applied: LoadedConfig[] = [];
+    const live = new LiveConfig({ running: load(), load, apply: (loaded) => applied.push(loaded), log: () => undefined });
+    chownSync(path(), daemon, daemon);
+    // A change of the directory above is seen with the next change of the files.
+    home.writeConfig('approvals:', '  timeout: 60');
+    await live.fresh();
+    expect(applied).toEqual([]);
+    expect(live.problem).toMatch(/belongs to daemon \(uid 1\).* The last good configuration stays in force\.$/);
+    expect(live.problem).not.toContain(home.userHome);
+    chownSync(path(), 0, 0);
+    home.writeConfig('approvals:', '  timeout: 70');
+    await live.fresh();
+    expect(live.problem).toBeUndefined();
+    expect(applied.map(({ config }) => config.approvals.timeout)).toEqual([70]);
+  });
 });

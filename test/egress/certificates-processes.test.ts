@@ -7,6 +7,7 @@ import { connect, createServer } from 'node:tls';
 import { afterAll, expect, it } from 'vitest';
 import { HostCertificates, makeAuthority } from '../../src/egress/certificates.ts';
 import { javaKeyStore, pemBundle, trustedRoots } from '../../src/egress/trust-files.ts';
+import { itNeeding } from '../needs.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'hermetic-certificates-'));
 afterAll(() => rmSync(directory, { recursive: true }));
@@ -16,15 +17,17 @@ const certificates = new HostCertificates(authority);
 
 const hosts = ['api.test', `${'a'.repeat(60)}.${'b'.repeat(60)}.test`, '203.0.113.7', '2001:db8::7'];
 
-it.each(hosts)('OpenSSL accepts a certificate for %s in its strictest mode', (host) => {
-  const { certificate } = certificates.for(host);
-  const [root, leaf] = ['root.pem', 'leaf.pem'].map((name) => join(directory, name)) as [string, string];
-  writeFileSync(root, authority.certificate);
-  writeFileSync(leaf, certificate);
-  const name = host.includes(':') || /^[\d.]+$/.test(host) ? ['-verify_ip', host] : ['-verify_hostname', host];
-  const words = ['verify', '-x509_strict', '-purpose', 'sslserver', ...name, '-CAfile', root, leaf];
-  expect(execFileSync('openssl', words, { encoding: 'utf8' })).toContain('OK');
-});
+for (const host of hosts) {
+  itNeeding(['openssl'], `OpenSSL accepts a certificate for ${host} in its strictest mode`, () => {
+    const { certificate } = certificates.for(host);
+    const [root, leaf] = ['root.pem', 'leaf.pem'].map((name) => join(directory, name)) as [string, string];
+    writeFileSync(root, authority.certificate);
+    writeFileSync(leaf, certificate);
+    const name = host.includes(':') || /^[\d.]+$/.test(host) ? ['-verify_ip', host] : ['-verify_hostname', host];
+    const words = ['verify', '-x509_strict', '-purpose', 'sslserver', ...name, '-CAfile', root, leaf];
+    expect(execFileSync('openssl', words, { encoding: 'utf8' })).toContain('OK');
+  });
+}
 
 it('a TLS client that trusts the authority connects, and one that does not refuses', async () => {
   const server = createServer({ ...tlsOptions('api.test') }, (socket) => socket.end('hello')).listen(0, '127.0.0.1');
@@ -55,7 +58,7 @@ it('certificates are valid from a day ago, those of hosts for 30 days and the au
   expect(days(authority.certificate)).toEqual([-1, 730]);
 });
 
-it('the bundle has every root that this program trusts and the authority', () => {
+itNeeding(['openssl'], 'the bundle has every root that this program trusts and the authority', () => {
   const file = join(directory, 'bundle.pem');
   writeFileSync(file, pemBundle([...trustedRoots(), authority.certificate]));
   const bundle = execFileSync('openssl', ['storeutl', '-noout', '-certs', file], { encoding: 'utf8' });

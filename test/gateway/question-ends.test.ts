@@ -6,6 +6,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { openStore } from '../../src/stores/index.ts';
 import { bin } from '../bin.ts';
 import { calls, inTurn, says } from '../fakes/model-server.ts';
+import { itNeeding } from '../needs.ts';
 import { until } from '../until.ts';
 import { Program, type ProgramOptions } from './program.ts';
 
@@ -115,7 +116,7 @@ describe('questions that end elsewhere', { timeout: 90_000 }, () => {
     expect(hasNoButtons()).toBe(true);
   });
 
-  it('withdraws the question of an interrupted script, and does not run the script again', async () => {
+  itNeeding(['python3'], 'withdraws the question of an interrupted script, and does not run the script again', async () => {
     program = await Program.start({ backend: 'local', config: { approvals: { mode: 'manual' } } });
     const code = `from hermetic_tools import terminal\nopen("${program.home}/marker", "a").write("ran\\n")\nterminal(command="rm -rf ${program.home}/nothing")`;
     program.model.script = inTurn(calls(['execute_code', { language: 'python', code }]), says('never said'));

@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { calls, inTurn, says } from '../fakes/model-server.ts';
+import { itNeeding } from '../needs.ts';
 import { until } from '../until.ts';
 import { codeIn, Rig } from './rig.ts';
 
@@ -72,7 +73,7 @@ describe('questions', async () => {
     expect(runs()).toBe(0);
   });
 
-  it("asks about typed commands and scripts like about the agent's", async () => {
+  itNeeding(['python3'], "asks about typed commands and scripts like about the agent's", async () => {
     await say(`/run ${dangerous()}`);
     await isAsked();
     await press('Once');

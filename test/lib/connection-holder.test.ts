@@ -6,6 +6,7 @@ import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { connectionHolder, type Ends } from '../../src/lib/connection-holder.ts';
+import { itNeeding } from '../needs.ts';
 import { until } from '../until.ts';
 
 /** A process that is connected to a server here, and the connection as the server has it. */
@@ -59,7 +60,7 @@ describe.runIf(process.platform === 'linux')('the other end of a connection', ()
     expect(await connectionHolder(ends)).toEqual({ kind: 'remote' });
   });
 
-  it.runIf(process.geteuid?.() === 0)('lists the possible processes of a connection when their files cannot be read', async () => {
+  itNeeding(['root'], 'lists the possible processes of a connection when their files cannot be read', async () => {
     const { child, socket } = await connected('127.0.0.1', '127.0.0.1');
     const directory = mkdtempSync(join(tmpdir(), 'hermetic-holder-'));
     onTestFinished(() => rmSync(directory, { recursive: true }));

@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { withFileLock, withFileLockSync } from '../../src/lib/file-lock.ts';
 import { processName } from '../../src/lib/process-name.ts';
-import { mayMount } from '../stores/processes.ts';
+import { itNeeding } from '../needs.ts';
 import { until } from '../until.ts';
 
 let directory: string;
@@ -45,7 +45,7 @@ describe('withFileLock', () => {
     expect(readdirSync(directory)).toEqual([]);
   });
 
-  it.skipIf(!mayMount)('leaves no lock on a full disk (needs the right to mount)', () => {
+  itNeeding(['mount'], 'leaves no lock on a full disk', () => {
     const full = join(directory, 'full');
     mkdirSync(full);
     execFileSync('env', ['mount', '-t', 'tmpfs', '-o', 'size=4k', 'hermetic-test', full]);

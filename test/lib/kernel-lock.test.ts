@@ -1,13 +1,13 @@
-import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { isKernelLocked, takeKernelLock } from '../../src/lib/kernel-lock.ts';
+import { itNeeding } from '../needs.ts';
 
 const elsewhere = ['unshare', '--pid', '--fork', '--mount-proc'];
-const mayUnshare = spawnSync('env', [...elsewhere, 'true']).status === 0;
 const source = JSON.stringify(new URL('../../src/lib/kernel-lock.ts', import.meta.url).href);
 const node = [process.execPath, '--input-type=module', '-e'];
 const look = `import { isKernelLocked } from ${source}; console.log(isKernelLocked(process.argv[1]));`;
@@ -37,7 +37,7 @@ it('makes no file by looking at a lock', () => {
   expect(existsSync(path)).toBe(false);
 });
 
-it.skipIf(!mayUnshare)('shows the lock to other process namespaces until its program is killed (needs the right to make one)', async () => {
+itNeeding(['processes'], 'shows the lock to other process namespaces until its program is killed', async () => {
   const program = spawn(node[0] ?? '', [...node.slice(1), hold, path], { stdio: ['ignore', 'pipe', 'inherit'] });
   await once(program.stdout, 'data');
   const seen = () => execFileSync('env', [...elsewhere, ...node, look, path], { encoding: 'utf8' }).trim();

@@ -1,9 +1,9 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { expect, it } from 'vitest';
 import { isProcessName, lifeOf, livePid, processName } from '../../src/lib/process-name.ts';
+import { itNeeding } from '../needs.ts';
 
 const inOther = (...args: string[]) => ['--pid', '--fork', ...args];
-const mayUnshare = spawnSync('unshare', inOther('--mount-proc', 'true')).status === 0;
 const source = JSON.stringify(new URL('../../src/lib/process-name.ts', import.meta.url).href);
 
 /** What another process makes of a name, and the name it gives itself. */
@@ -38,7 +38,7 @@ it('knows nothing about a process of another machine, of another namespace, or o
   }
 });
 
-it.skipIf(!mayUnshare)('knows nothing about a process across namespaces, in either direction (needs the right to make one)', () => {
+itNeeding(['processes'], 'knows nothing about a process across namespaces, in either direction', () => {
   const name = processName();
   const { life, pid, own } = elsewhere(name, '--mount-proc');
   expect([life, pid]).toEqual(['unknown', null]);
@@ -46,7 +46,7 @@ it.skipIf(!mayUnshare)('knows nothing about a process across namespaces, in eith
   expect(lifeOf(own)).toBe('unknown');
 });
 
-it.skipIf(!mayUnshare)('knows nothing where /proc shows the processes of another namespace (needs the right to make one)', () => {
+itNeeding(['processes'], 'knows nothing where /proc shows the processes of another namespace', () => {
   const { life, own } = elsewhere(processName());
   expect([life, lifeOf(own)]).toEqual(['alive', 'dead']);
   const blind = elsewhere(processName(), '--mount');

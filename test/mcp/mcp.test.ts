@@ -1,6 +1,5 @@
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type CallToolResult, Client, type ClientOptions, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
@@ -10,6 +9,8 @@ import { bin } from '../bin.ts';
 import { Hermetic } from '../cli/hermetic.ts';
 import { sleepMark } from '../contracts/sandbox/rig.ts';
 import { describeBackend, processesWith } from '../engines.ts';
+import { itNeeding, shownBy } from '../needs.ts';
+import { isAlive } from '../processes.ts';
 import { until } from '../until.ts';
 
 const names = ['terminal', 'process', 'read_file', 'write_file', 'edit_file', 'search_files', 'execute_code'];
@@ -55,22 +56,26 @@ for (const kind of ['bubblewrap', 'docker']) {
       });
     }
 
-    it('runs commands, scripts and file tools in one session, with structured results', async () => {
-      const client = await connect();
-      const call = (name: string, args: Record<string, unknown>) => client.callTool({ name, arguments: args });
-      expect(await call('terminal', { command: 'cd /tmp; export X=1; echo $X; exit 2' })).toMatchObject({
-        content: [{ type: 'text', text: expect.stringMatching(/^1\n\[exit code 2\]/) }],
-        structuredContent: { output: '1\n', exit_code: 2, cwd: '/tmp' },
-      });
-      await call('write_file', { path: 'a.txt', content: 'one\ntwo\n' });
-      await call('edit_file', { path: 'a.txt', edits: [{ old_text: 'two', new_text: 'three' }] });
-      expect(textOf(await call('read_file', { path: '/tmp/a.txt' }))).toContain('three');
-      expect(textOf(await call('search_files', { pattern: 'thr', path: '/tmp' }))).toContain('a.txt');
-      const code = "print(terminal('echo $X; pwd')['output'], read_file('a.txt')['content'])";
-      expect(await call('execute_code', { language: 'python', code })).toMatchObject({
-        structuredContent: { status: 'success', output: '1\n/tmp\n one\nthree\n\n', tool_calls: 2 },
-      });
-    });
+    itNeeding(
+      shownBy(engine.backend, 'python3'),
+      'runs commands, scripts and file tools in one session, with structured results',
+      async () => {
+        const client = await connect();
+        const call = (name: string, args: Record<string, unknown>) => client.callTool({ name, arguments: args });
+        expect(await call('terminal', { command: 'cd /tmp; export X=1; echo $X; exit 2' })).toMatchObject({
+          content: [{ type: 'text', text: expect.stringMatching(/^1\n\[exit code 2\]/) }],
+          structuredContent: { output: '1\n', exit_code: 2, cwd: '/tmp' },
+        });
+        await call('write_file', { path: 'a.txt', content: 'one\ntwo\n' });
+        await call('edit_file', { path: 'a.txt', edits: [{ old_text: 'two', new_text: 'three' }] });
+        expect(textOf(await call('read_file', { path: '/tmp/a.txt' }))).toContain('three');
+        expect(textOf(await call('search_files', { pattern: 'thr', path: '/tmp' }))).toContain('a.txt');
+        const code = "print(terminal('echo $X; pwd')['output'], read_file('a.txt')['content'])";
+        expect(await call('execute_code', { language: 'python', code })).toMatchObject({
+          structuredContent: { status: 'success', output: '1\n/tmp\n one\nthree\n\n', tool_calls: 2 },
+        });
+      },
+    );
 
     it('returns wrong input as an error result to the model', async () => {
       const client = await connect();
@@ -144,7 +149,7 @@ for (const kind of ['bubblewrap', 'docker']) {
       expect(await sandboxes()).toHaveLength(before.length + 1);
       const { pid } = client.transport as StdioClientTransport;
       process.kill(pid ?? expect.fail('no process'), 'SIGKILL');
-      await until('it is dead', () => !existsSync(`/proc/${pid}`));
+      await until('it is dead', () => !isAlive(pid ?? 0));
       expect((await hermetic.run(['sandbox', 'prune'])).stdout).toMatch(/was to be gone when it closed\n1 were removed/);
       expect(await sandboxes()).toEqual(before);
     });

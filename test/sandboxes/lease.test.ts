@@ -1,4 +1,4 @@
-import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
+import { afterAll, expect, it, onTestFinished } from 'vitest';
 import { runDirectoryInside } from '../../src/backends/engine/container.ts';
 import { removeTree } from '../../src/backends/sandbox-directory.ts';
 import { createApp } from '../../src/index.ts';
@@ -14,13 +14,13 @@ import { SessionSandboxes } from '../../src/sandboxes/session-sandboxes.ts';
 import { sweep } from '../../src/sandboxes/sweep.ts';
 import { bin } from '../bin.ts';
 import { describeBackend, type Variant } from '../engines.ts';
+import { describeNeeding } from '../needs.ts';
 import { startRelay } from '../relay.ts';
 import { until } from '../until.ts';
 
 const client = fileURLToPath(new URL('./lease-client.ts', import.meta.url));
 /** As in a second container: other processes, and a /proc that shows them only. */
 const elsewhere = ['unshare', '--pid', '--fork', '--mount-proc', '--kill-child'];
-const mayUnshare = spawnSync('env', [...elsewhere, 'true']).status === 0;
 const longMs = 60_000;
 const shortMs = 1_500;
 const relay = await startRelay('/var/run/docker.sock');
@@ -50,7 +50,7 @@ interface Program {
   kill(): Promise<void>;
 }
 
-describe.skipIf(!mayUnshare)('two programs in different process namespaces (needs the right to make one)', async () => {
+describeNeeding(['processes'], 'two programs in different process namespaces', async () => {
   for (const { kind, host, ...variant } of variants) {
     await describeBackend(kind, ({ context }) => namespaceTests(kind, context.docker.image, host), variant);
   }

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, expect, it } from 'vitest';
 import { CloudBackend } from '../../src/backends/cloud/backend.ts';
 import { pathsIn, removeTree } from '../../src/backends/sandbox-directory.ts';
 import type { Backend, OpenSandbox, SandboxSpec } from '../../src/core/sandbox.ts';
@@ -16,6 +16,7 @@ import { backendOf, contextIn } from '../backends.ts';
 import { describeBackend, type TestEngine } from '../engines.ts';
 import { FakeProvider } from '../fakes/cloud/provider.ts';
 import { FakeCluster } from '../fakes/kubernetes/cluster.ts';
+import { describeNeeding } from '../needs.ts';
 import { startRelay } from '../relay.ts';
 import { specWith } from '../sandbox-spec.ts';
 import { startSshd } from '../sshd.ts';
@@ -233,24 +234,25 @@ await describeBackend(
   { title: 'docker by a port', docker: { docker_host: relay.host } },
 );
 
-const sshd = await startSshd();
-afterAll(() => sshd.remove());
+describeNeeding(['sshd'], 'a machine that is reached by ssh', async () => {
+  const sshd = await startSshd();
+  afterAll(() => sshd.remove());
 
-await describeBackend(
-  'ssh',
-  ({ context }) =>
-    movedTests({
-      kind: 'ssh',
-      in: (sandboxesDirectory) => backendOf('ssh', { ...context, sandboxesDirectory }),
-      spec: {},
-      things: async () => execFileSync('find', [sshd.home, '-name', 'workspace'], { encoding: 'utf8' }).split('\n').filter(Boolean).sort(),
-    }),
-  { title: 'a directory on a machine that is reached by ssh', options: sshd.options },
-);
+  await describeBackend(
+    'ssh',
+    ({ context }) =>
+      movedTests({
+        kind: 'ssh',
+        in: (sandboxesDirectory) => backendOf('ssh', { ...context, sandboxesDirectory }),
+        spec: {},
+        things: async () =>
+          execFileSync('find', [sshd.home, '-name', 'workspace'], { encoding: 'utf8' }).split('\n').filter(Boolean).sort(),
+      }),
+    { title: 'a directory there', options: sshd.options },
+  );
+});
 
-const isRoot = process.getuid?.() === 0;
-
-describe.runIf(isRoot)('a volume claim of a cluster', async () => {
+describeNeeding(['machines', 'openssl'], 'a volume claim of a cluster', async () => {
   const cluster = await FakeCluster.start();
   const context = contextIn('');
   afterAll(() => cluster.close());
@@ -265,7 +267,7 @@ describe.runIf(isRoot)('a volume claim of a cluster', async () => {
   });
 });
 
-describe.runIf(isRoot)('a sandbox of a provider', () => {
+describeNeeding(['machines'], 'a sandbox of a provider', () => {
   const provider = new FakeProvider({ saves: false });
   const context = contextIn('');
   const unlimited = { enforced: true, how: 'by the provider' };

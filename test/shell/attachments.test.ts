@@ -3,12 +3,13 @@ import { once } from 'node:events';
 import { mkdirSync, mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 import { removeTree } from '../../src/backends/sandbox-directory.ts';
 import { processName } from '../../src/lib/process-name.ts';
 import { claim, liveAttachments } from '../../src/shell/pipes/attachments.ts';
+import { itNeeding } from '../needs.ts';
 
-it.runIf(process.getuid?.() === 0)('finds the attached programs although what a dead one left cannot be removed', async () => {
+itNeeding(['mount'], 'finds the attached programs although what a dead one left cannot be removed', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'hermetic-attachments-'));
   onTestFinished(() => removeTree(directory));
   const run = join(directory, 'run');

@@ -9,6 +9,7 @@ import { guestScript } from '../../src/shell/guest-scripts.ts';
 import { EventChannel } from '../../src/shell/pipes/event-channel.ts';
 import { Attachment, makeAttachmentPipes } from '../../src/shell/pipes/forker.ts';
 import { openForWriting } from '../../src/shell/pipes/named-pipes.ts';
+import { itNeeding } from '../needs.ts';
 
 /** Of no one else: what a limit of processes counts. Each test has another, for what the one before left may still be dying. */
 const firstUser = 1_952_073_541;
@@ -64,7 +65,7 @@ describe('a forker', () => {
     expect(await once(forker, 'exit')).toEqual([0, null]);
   });
 
-  it.runIf(process.getuid?.() === 0)('refuses a shell soon when there is no room for its process', async () => {
+  itNeeding(['root'], 'refuses a shell soon when there is no room for its process', async () => {
     // The one that watches over the attachment, and the one that would wait for the shell.
     forker = startLimited(3);
     const ended = once(forker, 'exit').then(() => 'the forker has ended');
@@ -79,7 +80,7 @@ describe('a forker', () => {
     await attachment.close();
   });
 
-  it.runIf(process.getuid?.() === 0)('survives a moment without room for a process and keeps its attachments', async () => {
+  itNeeding(['root'], 'survives a moment without room for a process and keeps its attachments', async () => {
     // Room for itself and for the one that watches over the attachment.
     forker = startLimited(2);
     const events = channel('events');

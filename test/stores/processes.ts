@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 
@@ -16,8 +16,6 @@ const prelude = `
   const say = (value) => process.stdout.write(JSON.stringify(value) + '\\n');
 `;
 
-const inOwnNamespace = ['unshare', '-m', 'sh', '-ec'];
-
 export interface ChildOptions {
   /** Shell text that runs first, in a mount namespace of its own; `$1` is the path. */
   mounts?: string;
@@ -26,7 +24,7 @@ export interface ChildOptions {
 /** Another process that has `openStore`, `path`, `entry(name)`, `at`, `later` and `say(value)`. */
 export function start(path: string, body: string, { mounts }: ChildOptions = {}): ChildProcess {
   const node = [process.execPath, '--input-type=module', '-e', prelude + body, path];
-  const shell = [...inOwnNamespace, `${mounts}; shift; exec "$@"`, 'sh', path, ...node];
+  const shell = ['unshare', '-m', 'sh', '-ec', `${mounts}; shift; exec "$@"`, 'sh', path, ...node];
   const [command = '', ...args] = mounts === undefined ? node : shell;
   return spawn(command, args, { stdio: ['ignore', 'pipe', 'inherit'] });
 }
@@ -44,6 +42,3 @@ export async function finish(child: ChildProcess): Promise<unknown[]> {
     .filter(Boolean)
     .map((line) => JSON.parse(line));
 }
-
-/** Whether this user may mount things where nobody else sees them. */
-export const mayMount = spawnSync('env', [...inOwnNamespace, 'mount -t tmpfs none /mnt']).status === 0;

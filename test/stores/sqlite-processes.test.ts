@@ -2,8 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Store } from '../../src/core/store.ts';
 import { openStore } from '../../src/stores/index.ts';
+import { describeNeeding } from '../needs.ts';
 import { until } from '../until.ts';
-import { finish, mayMount, start } from './processes.ts';
+import { finish, start } from './processes.ts';
 import { at, beginning, beside, scratchPaths } from './scratch.ts';
 import { makeVersionOne } from './versions.ts';
 
@@ -91,7 +92,7 @@ describe('the SQLite store', () => {
     });
   });
 
-  describe.skipIf(!mayMount)('file systems (needs the right to mount)', () => {
+  describeNeeding(['mount'], 'file systems', () => {
     it('a full file system fails the write, keeps earlier data, and serves again when there is space', async () => {
       const body = `
         const { rmSync, writeFileSync, readdirSync } = await import('node:fs');

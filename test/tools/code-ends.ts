@@ -1,14 +1,16 @@
 import { expect, it } from 'vitest';
 import { sleepers, sleepMark, untilAsleep } from '../contracts/sandbox/rig.ts';
 import type { TestEngine } from '../engines.ts';
+import { itNeeding, shownBy } from '../needs.ts';
 import { withEnoughTime } from '../until.ts';
 import { useCode } from './code-rig.ts';
 
 export function endTests(engine: TestEngine): void {
   const code = useCode(engine);
+  const python = shownBy(engine.backend, 'python3');
   const narrow = useCode(engine, { limits: { cpus: 0, memoryMb: 128, diskMb: 0, pids: 64 } });
 
-  it('ends a script and its processes at its timeout, and keeps its output', async () => {
+  itNeeding(python, 'ends a script and its processes at its timeout, and keeps its output', async () => {
     const mark = sleepMark();
     const script = `
 import subprocess, signal, time
@@ -51,7 +53,7 @@ time.sleep(1000)`;
     }
   });
 
-  it('ends the tools of a script at its timeout', async () => {
+  itNeeding(python, 'ends the tools of a script at its timeout', async () => {
     const mark = sleepMark();
     const result = await withEnoughTime(
       (timeout) => code.run('python', `command("touch begun; sleep ${mark}")`, { timeout }),
@@ -61,7 +63,7 @@ time.sleep(1000)`;
     expect(await sleepers(code.rig.sandbox, mark)).toBe(0);
   });
 
-  it('ends the tools of a script when it is interrupted', async () => {
+  itNeeding(python, 'ends the tools of a script when it is interrupted', async () => {
     const mark = sleepMark();
     const interrupt = new AbortController();
     const running = code.run('python', `command("sleep ${mark}")`, { signal: interrupt.signal });
@@ -71,7 +73,7 @@ time.sleep(1000)`;
     expect(await sleepers(code.rig.sandbox, mark)).toBe(0);
   });
 
-  it('ends the tools of a script that exits without waiting for them', async () => {
+  itNeeding(python, 'ends the tools of a script that exits without waiting for them', async () => {
     const mark = sleepMark();
     const script = `
 import threading, time, os
@@ -109,12 +111,12 @@ os._exit(0)`;
     await earlier.kill('KILL');
   });
 
-  it('reports the signal that ended a script', async () => {
+  itNeeding(python, 'reports the signal that ended a script', async () => {
     const result = await code.run('python', 'import os, signal; print("x"); os.kill(os.getpid(), signal.SIGKILL)');
     expect(result).toMatchObject({ status: 'error', exit_code: 137, output: 'x\n' });
   });
 
-  it('explains that a script ran out of memory', async ({ skip }) => {
+  itNeeding(python, 'explains that a script ran out of memory', async ({ skip }) => {
     const check = await engine.backend.check();
     if (!check.usable || !check.limits.memoryMb.enforced) skip('its memory is not limited here');
     const { status, error } = await narrow.run('python', 'data = [b"x" * 1_000_000 for _ in range(1000)]');

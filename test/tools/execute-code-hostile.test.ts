@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { describeBackend, type TestEngine } from '../engines.ts';
+import { describeNeeding, shownBy } from '../needs.ts';
 import { type CodeRig, useCode } from './code-rig.ts';
 
 /** What a script needs to talk to the host by itself. The harness reads nothing as long as no tool is called through it. */
@@ -27,16 +28,18 @@ def ask(name, arguments, id=1):
 
 for (const kind of ['local', 'bubblewrap', 'docker']) {
   await describeBackend(kind, (engine) => {
-    const code = useCode(engine);
-    // Whatever it did, the session goes on.
-    afterEach(async () => {
-      expect(await code.output('python', 'print(echo_text("fine")["text"])')).toBe('fine\n');
-      expect(await code.rig.output('echo fine')).toBe('fine\n');
+    describeNeeding(shownBy(engine.backend, 'python3'), 'hostile scripts', () => {
+      const code = useCode(engine);
+      // Whatever it did, the session goes on.
+      afterEach(async () => {
+        expect(await code.output('python', 'print(echo_text("fine")["text"])')).toBe('fine\n');
+        expect(await code.rig.output('echo fine')).toBe('fine\n');
+      });
+      describe('a script that writes garbage to the host', () => garbageTests(code));
+      describe('a script that calls tools with hostile arguments', () => argumentTests(code));
+      describe('a script that floods the host', () => floodTests(code));
+      describe('a script that breaks its channel to the host', () => brokenTests(code, engine));
     });
-    describe('a script that writes garbage to the host', () => garbageTests(code));
-    describe('a script that calls tools with hostile arguments', () => argumentTests(code));
-    describe('a script that floods the host', () => floodTests(code));
-    describe('a script that breaks its channel to the host', () => brokenTests(code, engine));
   });
 }
 

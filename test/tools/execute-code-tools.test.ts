@@ -7,11 +7,13 @@ import { writeFile } from '../../src/tools/files/write-file.ts';
 import { ProcessTable } from '../../src/tools/process/process-table.ts';
 import { terminal } from '../../src/tools/terminal.ts';
 import { describeBackend, type TestEngine } from '../engines.ts';
+import { itNeeding, shownBy } from '../needs.ts';
 import { secret, useToolRig } from './tool-rig.ts';
 
 for (const kind of ['local', 'bubblewrap', 'docker']) await describeBackend(kind, toolTests);
 
 function toolTests(engine: TestEngine): void {
+  const python = shownBy(engine.backend, 'python3');
   const rig = useToolRig(engine, (sandbox) => {
     const tools = [
       terminal({ timeoutSeconds: 60, maxTimeoutSeconds: 60, processes: new ProcessTable(sandbox) }),
@@ -28,7 +30,7 @@ function toolTests(engine: TestEngine): void {
     return output;
   };
 
-  it('lets a Python script use the tools', async () => {
+  itNeeding(python, 'lets a Python script use the tools', async () => {
     const script = `
 from hermetic_tools import write_file, read_file, edit_file, search_files, terminal
 print(write_file("notes/a.txt", "one\\ntwo\\n")["created"])
@@ -56,7 +58,7 @@ read_file missing.txt 2>/dev/null || echo failed`;
     expect(await output('bash', script)).toMatch(/b\.txt[\s\S]*three[\s\S]*42\nfailed\n$/);
   });
 
-  it('passes file content unredacted to a script, and redacts what the script prints', async () => {
+  itNeeding(python, 'passes file content unredacted to a script, and redacts what the script prints', async () => {
     await rig.data('terminal', { command: `printf %s '${secret}' >secret.txt` });
     const script = 'content = read_file("secret.txt")["content"]\nprint(content == open("secret.txt").read(), content)';
     const result = await rig.call('execute_code', { language: 'python', code: script });

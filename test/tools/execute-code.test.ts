@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Action } from '../../src/core/approval.ts';
 import { describeBackend, type TestEngine } from '../engines.ts';
+import { describeNeeding, shownBy } from '../needs.ts';
 import { bashTests } from './code-bash.ts';
 import { endTests } from './code-ends.ts';
 import { environmentTests } from './code-environment.ts';
@@ -10,11 +11,12 @@ import { useCode } from './code-rig.ts';
 
 for (const kind of ['local', 'bubblewrap', 'docker']) {
   await describeBackend(kind, (engine) => {
-    describe('scripts', () => scriptTests(engine));
-    describe('scripts in Python', () => pythonTests(engine));
+    const python = shownBy(engine.backend, 'python3');
+    describeNeeding(python, 'scripts', () => scriptTests(engine));
+    describeNeeding(python, 'scripts in Python', () => pythonTests(engine));
     describe('scripts in JavaScript', () => javascriptTests(engine));
     describe('scripts in bash', () => bashTests(engine));
-    describe('the environment of a script', () => environmentTests(engine));
+    describeNeeding(python, 'the environment of a script', () => environmentTests(engine));
     describe('the end of a script', () => endTests(engine));
   });
 }

@@ -3,6 +3,7 @@ import { ProcessTable } from '../../src/tools/process/process-table.ts';
 import { terminal } from '../../src/tools/terminal.ts';
 import { sleepers, sleepMark, untilAsleep } from '../contracts/sandbox/rig.ts';
 import { describeBackend, type TestEngine } from '../engines.ts';
+import { itNeeding, shownBy } from '../needs.ts';
 import { withEnoughTime } from '../until.ts';
 import { secret, useToolRig } from './tool-rig.ts';
 
@@ -175,7 +176,7 @@ for (const kind of ['bubblewrap', 'docker']) {
       { spec },
     );
 
-    it('reports that a command ran out of memory, and runs the next one', async () => {
+    itNeeding(shownBy(engine.backend, 'python3'), 'reports that a command ran out of memory, and runs the next one', async () => {
       const hog = 'python3 -c "x = bytearray(512 * 1024 * 1024); print(len(x))"';
       expect(await rig.call('terminal', { command: hog })).toMatchObject({ ok: true, text: expect.stringMatching(/memory/i) });
       expect((await rig.call('terminal', { command: 'echo alive' })).text).toBe('alive\n');

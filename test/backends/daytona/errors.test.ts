@@ -3,6 +3,7 @@ import { accountIn } from '../../../src/backends/daytona/account.ts';
 import { sshAccessIn } from '../../../src/backends/daytona/api-answers.ts';
 import type { HermeticError } from '../../../src/core/errors.ts';
 import type { Fault } from '../../fakes/daytona/cloud.ts';
+import { describeNeeding } from '../../needs.ts';
 import { quietly, startDaytona, wishFor } from './rig.ts';
 
 const refusal = (status: number, message: string, headers?: Record<string, string>): Fault => ({
@@ -60,44 +61,46 @@ it('names the permission that an API key does not have', async () => {
   await expect(provider.account()).rejects.toThrow(/may not delete:sandboxes/);
 });
 
-it('makes no sandbox that was refused twice, and leaves none', async () => {
-  const { cloud, provider } = await startDaytona();
-  cloud.maxSandboxes = 1;
-  await provider.create(wishFor(), quietly);
-  await expect(provider.create(wishFor(), quietly)).rejects.toMatchObject({ code: 'sandbox/no-room', retryAfterMs: 10_000 });
-  expect(cloud.left).toHaveLength(1);
-});
+describeNeeding(['machines'], 'a sandbox at Daytona', () => {
+  it('makes no sandbox that was refused twice, and leaves none', async () => {
+    const { cloud, provider } = await startDaytona();
+    cloud.maxSandboxes = 1;
+    await provider.create(wishFor(), quietly);
+    await expect(provider.create(wishFor(), quietly)).rejects.toMatchObject({ code: 'sandbox/no-room', retryAfterMs: 10_000 });
+    expect(cloud.left).toHaveLength(1);
+  });
 
-it('waits while the service is down for a moment, and starts a sandbox once', async () => {
-  const { cloud, provider } = await startDaytona();
-  const reference = await provider.create(wishFor(), quietly);
-  await provider.stop(reference);
-  let faults = 3;
-  cloud.fault = ({ method }) => (method === 'GET' && faults-- > 0 ? 'cut' : undefined);
-  expect(await provider.resume(reference, wishFor(), quietly)).toBe(reference);
-  expect(cloud.calls.filter(({ path }) => path.endsWith('/start'))).toHaveLength(1);
-});
+  it('waits while the service is down for a moment, and starts a sandbox once', async () => {
+    const { cloud, provider } = await startDaytona();
+    const reference = await provider.create(wishFor(), quietly);
+    await provider.stop(reference);
+    let faults = 3;
+    cloud.fault = ({ method }) => (method === 'GET' && faults-- > 0 ? 'cut' : undefined);
+    expect(await provider.resume(reference, wishFor(), quietly)).toBe(reference);
+    expect(cloud.calls.filter(({ path }) => path.endsWith('/start'))).toHaveLength(1);
+  });
 
-it('says why a sandbox has failed at Daytona and keeps it, unless Daytona can bring it back', async () => {
-  const { cloud, provider } = await startDaytona();
-  const reference = await provider.create(wishFor(), quietly);
-  await provider.stop(reference);
-  const sandbox = cloud.sandboxes.get(reference);
-  if (!sandbox) throw new Error('there is no sandbox');
-  Object.assign(sandbox, { state: 'error', errorReason: 'no space left on device' });
-  expect(await provider.state(reference)).toBe('stopped');
-  await expect(provider.resume(reference, wishFor(), quietly)).rejects.toThrow(/no space left on device/);
-  expect(cloud.left).toHaveLength(1);
-  sandbox.isRecoverable = true;
-  expect(await provider.resume(reference, wishFor(), quietly)).toBe(reference);
-  expect(await provider.state(reference)).toBe('running');
-});
+  it('says why a sandbox has failed at Daytona and keeps it, unless Daytona can bring it back', async () => {
+    const { cloud, provider } = await startDaytona();
+    const reference = await provider.create(wishFor(), quietly);
+    await provider.stop(reference);
+    const sandbox = cloud.sandboxes.get(reference);
+    if (!sandbox) throw new Error('there is no sandbox');
+    Object.assign(sandbox, { state: 'error', errorReason: 'no space left on device' });
+    expect(await provider.state(reference)).toBe('stopped');
+    await expect(provider.resume(reference, wishFor(), quietly)).rejects.toThrow(/no space left on device/);
+    expect(cloud.left).toHaveLength(1);
+    sandbox.isRecoverable = true;
+    expect(await provider.resume(reference, wishFor(), quietly)).toBe(reference);
+    expect(await provider.state(reference)).toBe('running');
+  });
 
-it('does not guess when Daytona does not know the state of a sandbox', async () => {
-  const { cloud, provider } = await startDaytona();
-  const reference = await provider.create(wishFor(), quietly);
-  Object.assign(cloud.sandboxes.get(reference) ?? {}, { state: 'of-a-newer-version' });
-  await expect(provider.state(reference)).rejects.toMatchObject({ code: 'backend/not-running' });
+  it('does not guess when Daytona does not know the state of a sandbox', async () => {
+    const { cloud, provider } = await startDaytona();
+    const reference = await provider.create(wishFor(), quietly);
+    Object.assign(cloud.sandboxes.get(reference) ?? {}, { state: 'of-a-newer-version' });
+    await expect(provider.state(reference)).rejects.toMatchObject({ code: 'backend/not-running' });
+  });
 });
 
 it('sends the key only to an address that keeps it secret', () => {

@@ -8,6 +8,7 @@ import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { dockerProduct, findDocker } from '../../../src/backends/docker/discover.ts';
 import { parseHost } from '../../../src/backends/engine/address.ts';
+import { describeNeeding } from '../../needs.ts';
 import { type FakeEngine, fakeEngine } from '../engine/fake-engine.ts';
 
 let root: string;
@@ -181,7 +182,7 @@ describe('an engine at a usual path', () => {
   });
 });
 
-describe.skipIf(process.getuid?.() !== 0)('an engine of another user', () => {
+describeNeeding(['root'], 'an engine of another user', () => {
   async function findAsNobody(more: Record<string, string> = {}): Promise<{ code: string; hint: string }> {
     await chmod(root, 0o755);
     const script = `

@@ -1,4 +1,4 @@
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
@@ -8,12 +8,10 @@ import { exitsContract } from '../../contracts/sandbox/exits.ts';
 import { filesContract } from '../../contracts/sandbox/files.ts';
 import { killContract } from '../../contracts/sandbox/kill.ts';
 import { describeBackend } from '../../engines.ts';
-import { isRequired } from '../../required.ts';
-import { makeKey, sshdProgram, startSshd } from '../../sshd.ts';
+import { describeNeeding } from '../../needs.ts';
+import { makeKey, startSshd } from '../../sshd.ts';
 
-if (!existsSync(sshdProgram)) {
-  it.skipIf(!isRequired('ssh'))(`sshd is installed: there is no ${sshdProgram}`, () => expect.fail('sshd is not installed'));
-} else {
+describeNeeding(['sshd'], 'an engine that is reached by ssh', async () => {
   const sshd = await startSshd();
   const root = mkdtempSync(join(tmpdir(), 'hermetic-docker-ssh-'));
   const host = `ssh://${sshd.user}@127.0.0.1:${sshd.port}`;
@@ -77,4 +75,4 @@ if (!existsSync(sshdProgram)) {
       maxBytesAhead: 32 * 1024 * 1024,
     },
   );
-}
+});

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { ModalAccess } from '../../../src/backends/modal/access.ts';
 import { HermeticError } from '../../../src/core/errors.ts';
 import type { Fault } from '../../fakes/modal/wire.ts';
+import { describeNeeding, itNeeding } from '../../needs.ts';
 import { until } from '../../until.ts';
 import { providerOf, quietly, run, startModal, wishFor } from './rig.ts';
 
@@ -28,9 +29,15 @@ describe('an answer of Modal that is no success', () => {
     ['an error of its own', { status: 13, message: 'oh no' }, { code: 'backend/not-running' }],
     ['an unknown status', { status: 11, message: 'out of range' }, { code: 'sandbox/open-failed' }],
     ['a page of a proxy', 'html', { code: 'backend/not-running' }],
-    ['no message of its protocol', 'garbage', { code: 'backend/unavailable' }],
     ['a cut connection', 'cut', { code: 'backend/not-running' }],
-  ])('is told in words for %s, and leaves nothing', async (_, fault, expected) => {
+  ])('is told in words for %s, and leaves nothing', async (_, fault, expected) => await isTold(fault, expected));
+
+  // The fake makes the sandbox before its answer is garbled.
+  itNeeding(['machines'], 'is told in words for no message of its protocol, and leaves nothing', async () => {
+    await isTold('garbage', { code: 'backend/unavailable' });
+  });
+
+  async function isTold(fault: Fault, expected: object): Promise<void> {
     fake.control.calls.length = 0;
     fake.control.fail('SandboxCreateV2', fault);
     const refusal = await refusalOf(provider.create(wishFor(), quietly));
@@ -40,7 +47,7 @@ describe('an answer of Modal that is no success', () => {
     expect(refusal.hint ?? '').not.toContain(fake.tokenSecret);
     expect(fake.running).toEqual([]);
     expect(fake.control.calls.filter(({ name }) => name === 'SandboxCreateV2').length).toBe(1);
-  });
+  }
 
   it('is shown without what a terminal obeys', async () => {
     fake.control.fail('TokenInfoGet', { status: 7, message: 'no\u001b[2J\u001b]0;owned\u0007\nline\u202e' });
@@ -116,7 +123,7 @@ describe('credentials of Modal', () => {
   });
 });
 
-describe('a connection to a sandbox of Modal that is cut', () => {
+describeNeeding(['machines'], 'a connection to a sandbox of Modal that is cut', () => {
   it('starts no command twice when the answer to its start is lost', async () => {
     const reference = await provider.create(wishFor(), quietly);
     const attach = provider.attach(reference);

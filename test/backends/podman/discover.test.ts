@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { findPodman } from '../../../src/backends/podman/discover.ts';
+import { itNeeding } from '../../needs.ts';
 import { type FakeEngine, fakeEngine } from '../engine/fake-engine.ts';
 
 let root: string;
@@ -40,7 +41,7 @@ it('reports that podman is not running when only its program is there', async ()
   });
 });
 
-it.skipIf(process.getuid?.() !== 0)('reports missing permission for the socket of another user', async () => {
+itNeeding(['root'], 'reports missing permission for the socket of another user', async () => {
   await chmod(fake.path, 0o600);
   for (const path of [root, dirname(fake.path)]) await chmod(path, 0o755);
   await linkTo(join(root, 'run/podman/podman.sock'));

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { verifyHostKey } from '../../../src/lib/ssh/host-keys.ts';
 import { fingerprintOf, judgeHostKey, knownKeyTypes, withHostKey } from '../../../src/lib/ssh/known-hosts.ts';
+import { itNeeding } from '../../needs.ts';
 
 const keyOf = (letter: string, type = 'ssh-ed25519'): Buffer => {
   const parts = [Buffer.from(type), Buffer.alloc(32, letter)];
@@ -59,7 +60,7 @@ describe('a file of known hosts', () => {
     expect(judgeHostKey(text + entry('a.example', other), 'a.example', other)).toEqual({ kind: 'known' });
   });
 
-  it('finds the names that ssh-keygen has hashed, and hashes where the file does', () => {
+  itNeeding(['ssh-keygen'], 'finds the names that ssh-keygen has hashed, and hashes where the file does', () => {
     const directory = temporary();
     const path = join(directory, 'known_hosts');
     writeFileSync(path, entry('host') + entry('[host]:2222', other));

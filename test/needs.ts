@@ -1,0 +1,83 @@
+import { spawnSync } from 'node:child_process';
+import { describe, expect, it, type TestContext } from 'vitest';
+import { findProgram } from '../src/backends/programs.ts';
+import type { Backend } from '../src/core/sandbox.ts';
+import { isRequired } from './required.ts';
+
+/** What tests need of the machine beside Node. Each finder says why it is not to be had here; HERMETIC_TEST_REQUIRE may name each. */
+const finders = {
+  root: () => (process.getuid?.() === 0 ? undefined : 'the tests are not run by root'),
+  'ordinary user': () => (process.getuid?.() === 0 ? 'the tests are run by root, who may do everything' : undefined),
+  /** A file system of its own in a view of its own, as only root may have outside of containers. */
+  mount: () => lackOf('root') ?? refused('nothing can be mounted', 'unshare', '--mount', 'mount', '-t', 'tmpfs', 'none', '/mnt'),
+  /** Processes of its own, with a /proc that shows them only. */
+  processes: () => lackOf('root') ?? refused('no process namespace can be made', 'unshare', '--pid', '--fork', '--mount-proc', 'true'),
+  openssl: () => missing('openssl'),
+  script: () => missing('script'),
+  python3: () => missing('python3'),
+  'ssh-keygen': () => missing('ssh-keygen'),
+  /** A real server that tests log in to (`test/sshd.ts`). */
+  sshd: () => lackOf('processes', 'ssh-keygen') ?? missing('sshd', 'setpriv'),
+  /** Machines and pods of the fakes of providers and clusters (`test/fakes/kubernetes/node.ts`). */
+  machines: () => lackOf('root') ?? missing('bwrap', 'perl', 'setpriv') ?? refused('bubblewrap does not work', ...bubblewrap),
+} as const;
+
+const bubblewrap = 'bwrap --unshare-pid --unshare-ipc --unshare-uts --unshare-net --ro-bind / / --proc /proc --dev /dev -- true'.split(' ');
+
+export type Need = keyof typeof finders;
+
+/** Whoever requires these backends requires what their tests need. */
+const alsoRequiredBy: Partial<Record<Need, readonly string[]>> = {
+  openssl: ['kubernetes', 'docker'],
+  'ssh-keygen': ['ssh'],
+  sshd: ['ssh'],
+  machines: ['kubernetes', 'modal', 'daytona', 'vercel'],
+};
+
+const found = new Map<Need, string | undefined>();
+
+/** Why a test that needs all of these cannot run here; undefined where it can. Each is tried once. */
+export function lackOf(...needs: readonly Need[]): string | undefined {
+  const [first] = lacking(needs);
+  return first && found.get(first);
+}
+
+function lacking(needs: readonly Need[]): Need[] {
+  for (const need of needs) if (!found.has(need)) found.set(need, finders[need]());
+  return needs.filter((need) => found.get(need) !== undefined);
+}
+
+/** Of these, what sandboxes of the backend have from this machine. An image has its own. */
+export function shownBy({ traits }: Backend, ...needs: readonly Need[]): readonly Need[] {
+  return traits.honours.image === true ? [] : needs;
+}
+
+/** Tests that need these; skipped with the reason where the machine lacks one, unless HERMETIC_TEST_REQUIRE names it. */
+export function describeNeeding(needs: readonly Need[], title: string, body: () => void | Promise<void>): void {
+  const lack = lackOf(...needs);
+  if (lack === undefined) describe(title, body);
+  else if (areRequired(needs)) it(`${title}: everything is there that it needs`, () => expect.fail(lack));
+  else it.skip(`${title}: ${lack}`, () => undefined);
+}
+
+/** One test that needs these, in the same way. */
+export function itNeeding(needs: readonly Need[], title: string, body: (context: TestContext) => unknown, timeoutMs?: number): void {
+  const lack = lackOf(...needs);
+  if (lack === undefined) it(title, body, timeoutMs);
+  else if (areRequired(needs)) it(title, () => expect.fail(lack));
+  else it.skip(`${title}: ${lack}`, () => undefined);
+}
+
+function areRequired(needs: readonly Need[]): boolean {
+  return lacking(needs).some((need) => isRequired(need, ...(alsoRequiredBy[need] ?? [])));
+}
+
+function missing(...programs: readonly string[]): string | undefined {
+  const absent = programs.filter((name) => findProgram(name) === undefined);
+  return absent.length > 0 ? `${absent.join(', ')} not installed` : undefined;
+}
+
+function refused(what: string, ...[program = '', ...args]: readonly string[]): string | undefined {
+  const { status, error, stderr } = spawnSync(program, args, { stdio: ['ignore', 'ignore', 'pipe'], encoding: 'utf8' });
+  return status === 0 ? undefined : `${what} (${(error?.message ?? stderr).trim()})`;
+}
