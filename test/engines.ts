@@ -5,7 +5,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll } from 'vitest';
 import { findDocker } from '../src/backends/docker/discover.ts';
 import type { Engine as ContainerEngine } from '../src/backends/engine/engine.ts';
 import { findImage } from '../src/backends/engine/image.ts';
@@ -14,7 +14,7 @@ import type { Backend, Limits, OpenSandbox, SandboxSpec } from '../src/core/sand
 import { backendOf, contextIn, type TestContext } from './backends.ts';
 import type { Task } from './client.ts';
 import { allProcesses, commandLine } from './processes.ts';
-import { isRequired } from './required.ts';
+import { describeUnless } from './required.ts';
 import { specWith } from './sandbox-spec.ts';
 
 /** One backend as an installation of its own, with everything it makes in one place. */
@@ -79,14 +79,8 @@ export async function describeBackend(kind: string, body: (engine: TestEngine) =
   const context = { ...found, environment, docker: { ...found.docker, ...variant?.docker }, ...(options && { options }) };
   const backend = backendOf(kind, context);
   const obstacle = await obstacleOf(backend, context, variant);
-  if (obstacle !== undefined && isRequired(kind)) {
-    it(`${kind} works on this machine`, () => expect.fail(obstacle));
-  } else if (obstacle !== undefined) {
-    console.warn(`${kind} is not tested: ${obstacle}`);
-    it.skip(`${kind} works on this machine: ${obstacle}`, () => undefined);
-  } else {
-    describe(variant?.title ?? kind, () => body(new Engine(kind, backend, context, variant)));
-  }
+  if (obstacle !== undefined) console.warn(`${kind} is not tested: ${obstacle}`);
+  describeUnless(obstacle, [kind], variant?.title ?? kind, () => body(new Engine(kind, backend, context, variant)));
 }
 
 /** Why the backend cannot be tested here. */

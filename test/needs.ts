@@ -1,8 +1,10 @@
 import { spawnSync } from 'node:child_process';
-import { describe, expect, it, type TestContext } from 'vitest';
+import { expect, it, type TestContext } from 'vitest';
+import { openNetworkObstacle } from '../src/backends/namespaces/open-network.ts';
+import { restrictedNetworkObstacle } from '../src/backends/namespaces/restricted-network.ts';
 import { findProgram } from '../src/backends/programs.ts';
 import type { Backend } from '../src/core/sandbox.ts';
-import { isRequired } from './required.ts';
+import { describeUnless, isRequired } from './required.ts';
 
 /** What tests need of the machine beside Node. Each finder says why it is not to be had here; HERMETIC_TEST_REQUIRE may name each. */
 const finders = {
@@ -18,6 +20,9 @@ const finders = {
   'ssh-keygen': () => missing('ssh-keygen'),
   /** A real server that tests log in to (`test/sshd.ts`). */
   sshd: () => lackOf('processes', 'ssh-keygen') ?? missing('sshd', 'setpriv'),
+  /** Of bubblewrap sandboxes. */
+  'restricted network': restrictedNetworkObstacle,
+  'open network': openNetworkObstacle,
   /** Machines and pods of the fakes of providers and clusters (`test/fakes/kubernetes/node.ts`). */
   machines: () => lackOf('root') ?? missing('bwrap', 'perl', 'setpriv') ?? refused('bubblewrap does not work', ...bubblewrap),
 } as const;
@@ -28,10 +33,13 @@ export type Need = keyof typeof finders;
 
 /** Whoever requires these backends requires what their tests need. */
 const alsoRequiredBy: Partial<Record<Need, readonly string[]>> = {
-  openssl: ['kubernetes', 'docker'],
+  openssl: ['docker', 'kubernetes'],
+  python3: ['local', 'bubblewrap'],
   'ssh-keygen': ['ssh'],
   sshd: ['ssh'],
   machines: ['kubernetes', 'modal', 'daytona', 'vercel'],
+  'restricted network': ['bubblewrap'],
+  'open network': ['bubblewrap'],
 };
 
 const found = new Map<Need, string | undefined>();
@@ -54,22 +62,20 @@ export function shownBy({ traits }: Backend, ...needs: readonly Need[]): readonl
 
 /** Tests that need these; skipped with the reason where the machine lacks one, unless HERMETIC_TEST_REQUIRE names it. */
 export function describeNeeding(needs: readonly Need[], title: string, body: () => void | Promise<void>): void {
-  const lack = lackOf(...needs);
-  if (lack === undefined) describe(title, body);
-  else if (areRequired(needs)) it(`${title}: everything is there that it needs`, () => expect.fail(lack));
-  else it.skip(`${title}: ${lack}`, () => undefined);
+  describeUnless(lackOf(...needs), kindsOf(needs), title, body);
 }
 
 /** One test that needs these, in the same way. */
 export function itNeeding(needs: readonly Need[], title: string, body: (context: TestContext) => unknown, timeoutMs?: number): void {
   const lack = lackOf(...needs);
   if (lack === undefined) it(title, body, timeoutMs);
-  else if (areRequired(needs)) it(title, () => expect.fail(lack));
+  else if (isRequired(...kindsOf(needs))) it(title, () => expect.fail(lack));
   else it.skip(`${title}: ${lack}`, () => undefined);
 }
 
-function areRequired(needs: readonly Need[]): boolean {
-  return lacking(needs).some((need) => isRequired(need, ...(alsoRequiredBy[need] ?? [])));
+/** Which of them is enough in HERMETIC_TEST_REQUIRE to make what is lacking a failure. */
+function kindsOf(needs: readonly Need[]): string[] {
+  return lacking(needs).flatMap((need) => [need, ...(alsoRequiredBy[need] ?? [])]);
 }
 
 function missing(...programs: readonly string[]): string | undefined {

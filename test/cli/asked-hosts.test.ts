@@ -1,8 +1,8 @@
 import { rm } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { restrictedNetworkObstacle } from '../../src/backends/namespaces/restricted-network.ts';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { describeBackend } from '../engines.ts';
+import { describeNeeding } from '../needs.ts';
 import { atTerminal } from './at-terminal.ts';
 import { Hermetic } from './hermetic.ts';
 
@@ -11,7 +11,7 @@ const reach = (host: string) =>
   String.raw`(exec 3<>/dev/tcp/127.0.0.1/3128; printf 'GET http://${host}/ HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n' >&3; cat <&3)`;
 
 await describeBackend('bubblewrap', () => {
-  describe.skipIf(restrictedNetworkObstacle() !== undefined)('a question about a host at the terminal', { timeout: 120_000 }, () => {
+  describeNeeding(['restricted network'], 'a question about a host at the terminal', () => {
     let hermetic: Hermetic;
 
     beforeAll(() => {

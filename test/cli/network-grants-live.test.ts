@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises';
-import { expect, it } from 'vitest';
-import { restrictedNetworkObstacle } from '../../src/backends/namespaces/restricted-network.ts';
+import { expect } from 'vitest';
 import { describeBackend } from '../engines.ts';
+import { itNeeding } from '../needs.ts';
 import { Hermetic } from './hermetic.ts';
 
 const request = String.raw`GET http://granted.example/ HTTP/1.1\r\nHost: granted.example\r\nConnection: close\r\n\r\n`;
@@ -12,9 +12,9 @@ const allowed = 'granted.example:80 cannot be reached: its name has no address.'
 
 for (const kind of ['bubblewrap', 'docker']) {
   await describeBackend(kind, ({ context }) => {
-    it.skipIf(kind === 'bubblewrap' && restrictedNetworkObstacle() !== undefined)(
+    itNeeding(
+      kind === 'bubblewrap' ? ['restricted network'] : [],
       'a grant of the command line opens a host in its session alone until it is forgotten, and the log tells',
-      { timeout: 180_000 },
       async () => {
         const hermetic = new Hermetic({
           TERMINAL_ENV: kind,

@@ -2,9 +2,9 @@ import { once } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
-import { restrictedNetworkObstacle } from '../../src/backends/namespaces/restricted-network.ts';
+import { expect } from 'vitest';
 import { describeBackend } from '../engines.ts';
+import { itNeeding } from '../needs.ts';
 import { until } from '../until.ts';
 import { Hermetic } from './hermetic.ts';
 
@@ -12,7 +12,8 @@ const request = String.raw`GET http://listed.example/ HTTP/1.1\r\nHost: listed.e
 const ask = `/run exec 3<>/dev/tcp/127.0.0.1/3128; printf '${request}' >&3; cat <&3`;
 
 await describeBackend('bubblewrap', () => {
-  it.skipIf(restrictedNetworkObstacle() !== undefined)(
+  itNeeding(
+    ['restricted network'],
     'a chat session is restricted by default, blocks other hosts where people are not asked, and follows changed rules at once',
     async () => {
       const hermetic = new Hermetic({ TERMINAL_ENV: 'bubblewrap' });

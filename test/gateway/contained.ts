@@ -1,9 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
 import { backendOf, contextIn } from '../backends.ts';
-import { isRequired } from '../required.ts';
+import { describeUnless } from '../required.ts';
 
 const kind = 'bubblewrap';
 const directory = mkdtempSync(join(tmpdir(), 'hermetic-check-'));
@@ -15,7 +14,5 @@ const obstacle = check.usable ? undefined : `${check.reason} ${check.fix}`;
 
 /** Tests that need a sandbox; skipped with the reason where none can be made, unless HERMETIC_TEST_REQUIRE names it. */
 export function describeContained(title: string, body: () => void | Promise<void>): void {
-  if (obstacle === undefined) describe(title, body);
-  else if (isRequired(kind)) it(`${title}: ${kind} works on this machine`, () => expect.fail(obstacle));
-  else it.skip(`${title}: ${obstacle}`, () => undefined);
+  describeUnless(obstacle, [kind], title, body);
 }

@@ -1,17 +1,17 @@
 import { rm } from 'node:fs/promises';
 import { type CallToolResult, Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
-import { afterAll, afterEach, describe, expect, it } from 'vitest';
-import { restrictedNetworkObstacle } from '../../src/backends/namespaces/restricted-network.ts';
+import { afterAll, afterEach, expect, it } from 'vitest';
 import { bin } from '../bin.ts';
 import { Hermetic } from '../cli/hermetic.ts';
 import { describeBackend } from '../engines.ts';
+import { describeNeeding } from '../needs.ts';
 
 const reach = (host: string) =>
   String.raw`(exec 3<>/dev/tcp/127.0.0.1/3128; printf 'GET http://${host}/ HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n' >&3; cat <&3)`;
 
 await describeBackend('bubblewrap', () => {
-  describe.skipIf(restrictedNetworkObstacle() !== undefined)('a question about a host to an MCP client', { timeout: 120_000 }, () => {
+  describeNeeding(['restricted network'], 'a question about a host to an MCP client', () => {
     const hermetic = new Hermetic({ TERMINAL_ENV: 'bubblewrap', TERMINAL_NETWORK: 'restricted' });
     const clients: Client[] = [];
     const asked: string[] = [];

@@ -4,11 +4,11 @@ import { accessSync, constants, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect } from 'vitest';
 import type { WebCall } from '../../src/core/web-log.ts';
 import { openStore } from '../../src/stores/index.ts';
 import { newHome } from '../http/gateway.ts';
-import { isRequired } from '../required.ts';
+import { describeUnless } from '../required.ts';
 import type { Started } from './gateway-process.ts';
 
 const executablePath = '/usr/bin/chromium';
@@ -121,20 +121,14 @@ export class WebRig {
 /** Skipped with the reason where there is no browser, unless HERMETIC_TEST_REQUIRE names it. */
 export function describeInChromium(title: string, body: (rig: WebRig) => void): void {
   const obstacle = obstacleOf();
-  if (obstacle !== undefined && isRequired('chromium')) {
-    it('chromium works on this machine', () => expect.fail(obstacle));
-  } else if (obstacle !== undefined) {
-    console.warn(`the web page is not tested in a browser: ${obstacle}`);
-    it.skip(`${title}: ${obstacle}`, () => undefined);
-  } else {
-    describe(title, () => {
-      const rig = new WebRig();
-      beforeAll(() => rig.launch());
-      afterAll(() => rig.end());
-      afterEach(async () => expect(await rig.closePages()).toEqual([]));
-      body(rig);
-    });
-  }
+  if (obstacle !== undefined) console.warn(`the web page is not tested in a browser: ${obstacle}`);
+  describeUnless(obstacle, ['chromium'], title, () => {
+    const rig = new WebRig();
+    beforeAll(() => rig.launch());
+    afterAll(() => rig.end());
+    afterEach(async () => expect(await rig.closePages()).toEqual([]));
+    body(rig);
+  });
 }
 
 function obstacleOf(): string | undefined {

@@ -7,9 +7,9 @@ import type { Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll } from 'vitest';
 import { findProgram } from '../../src/backends/programs.ts';
-import { isRequired } from '../required.ts';
+import { describeUnless } from '../required.ts';
 import { joinPlaces } from './join.ts';
 import type { AnswerMessage, Arrival, NameAnswer, Order } from './records.ts';
 import type { Task } from './server.ts';
@@ -190,13 +190,7 @@ function findObstacle(): string | undefined {
 
 /** The tests of one file that share a world; skipped with the reason where there can be none, unless HERMETIC_TEST_REQUIRE names it. */
 export function describeWorld(body: (world: () => World) => void): void {
-  const obstacle = findObstacle();
-  if (obstacle !== undefined) {
-    if (isRequired('world')) it('the small internet of the tests works on this machine', () => expect.fail(obstacle));
-    else it.skip(`the small internet of the tests works on this machine: ${obstacle}`, () => undefined);
-    return;
-  }
-  describe('a small internet', () => {
+  describeUnless(findObstacle(), ['world'], 'a small internet', () => {
     let world: World | undefined;
     beforeAll(async () => {
       world = await World.start();

@@ -6,7 +6,8 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { explainFailure, notInstalled } from '../../../src/backends/bubblewrap/failures.ts';
 import { probe } from '../../../src/backends/bubblewrap/probe.ts';
 import { containerRemedy } from '../../../src/backends/container-remedy.ts';
-import { describeBubblewrap, isRoot, makeDirectories, noLimits, run, start } from './open.ts';
+import { itNeeding } from '../../needs.ts';
+import { describeBubblewrap, makeDirectories, noLimits, run, start } from './open.ts';
 
 describe('errors of bubblewrap', () => {
   it.each([
@@ -92,7 +93,7 @@ describeBubblewrap('the probe of bubblewrap', () => {
     await expect(refused).rejects.toMatchObject({ code: 'sandbox/open-failed', message: expect.stringContaining('bwrap: ') });
   });
 
-  it.runIf(isRoot)('reports that bubblewrap is not installed', async () => {
+  itNeeding(['root'], 'reports that bubblewrap is not installed', async () => {
     const hidden = ['unshare', '--mount', 'bash', '-c', 'mount --bind /dev/null "$(command -v bwrap)"; exec "$@"', 'bash'];
     const refused = start('root', 'true', {}, hidden);
     await expect(refused).rejects.toMatchObject({
@@ -101,7 +102,7 @@ describeBubblewrap('the probe of bubblewrap', () => {
     });
   });
 
-  it.runIf(isRoot)('reports that user namespaces are forbidden', async () => {
+  itNeeding(['root'], 'reports that user namespaces are forbidden', async () => {
     const forbidden = [
       'unshare',
       '--user',
@@ -115,13 +116,13 @@ describeBubblewrap('the probe of bubblewrap', () => {
     await expect(refused).rejects.toMatchObject({ code: 'backend/unavailable', hint: expect.stringContaining('user.max_user_namespaces') });
   });
 
-  it.runIf(isRoot)('starts a sandbox as root of a user namespace with no other users', async () => {
+  itNeeding(['root'], 'starts a sandbox as root of a user namespace with no other users', async () => {
     const running = await start('ordinary', 'id -u', {}, ['unshare', '--user', '--map-root-user']);
     expect(running.enforcement.memoryMb.enforced).toBe(false);
     expect((await running.ended).stdout).toBe('1000\n');
   });
 
-  it.runIf(isRoot)('starts a sandbox with an older bubblewrap that lacks some options', async () => {
+  itNeeding(['root'], 'starts a sandbox with an older bubblewrap that lacks some options', async () => {
     const { directory } = makeDirectories('root');
     chmodSync(directory, 0o755);
     const real = execFileSync('which', ['bwrap'], { encoding: 'utf8' }).trim();

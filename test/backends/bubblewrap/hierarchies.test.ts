@@ -18,6 +18,7 @@ import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { findHierarchies, groupObstacle } from '../../../src/backends/namespaces/hierarchies.ts';
+import { itNeeding } from '../../needs.ts';
 import { until } from '../../until.ts';
 
 const isRoot = process.getuid?.() === 0;
@@ -90,7 +91,7 @@ describe('control groups of an ordinary user', () => {
     expect(await find()).toMatchObject([{ base: join(root, service) }]);
   });
 
-  it.skipIf(!isRoot)('are not those of a service that were not handed over (needs root)', async () => {
+  itNeeding(['root'], 'are not those of a service that were not handed over', async () => {
     putService();
     chownSync(join(root, service), 0, 0);
     expect(await find()).toEqual([]);

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { hostUserOf } from '../../../src/backends/namespaces/stage.ts';
+import { itNeeding } from '../../needs.ts';
 import { commandLines } from '../../processes.ts';
 import {
   descendants,
@@ -202,7 +203,7 @@ describeBubblewrap('a bubblewrap sandbox', () => {
     });
   });
 
-  it.runIf(isRoot)('gives each sandbox a host user of its own, who cannot read the files of another', async () => {
+  itNeeding(['root'], 'gives each sandbox a host user of its own, who cannot read the files of another', async () => {
     const neighbour = await start('root', 'echo secret > /workspace/file; chmod 644 /workspace/file; sleep 300');
     const file = join(neighbour.directory, 'workspace/file');
     expect(await eventually(() => existsSync(file) && readFileSync(file, 'utf8') === 'secret\n')).toBe(true);
@@ -217,7 +218,7 @@ describeBubblewrap('a bubblewrap sandbox', () => {
     expect(readFileSync(file, 'utf8')).toBe('secret\n');
   });
 
-  it.runIf(isRoot)('takes over a workspace of another user without following links', async () => {
+  itNeeding(['root'], 'takes over a workspace of another user without following links', async () => {
     const outside = mkdtempSync(join(tmpdir(), 'hermetic-outside-'));
     const { directory: _, ...paths } = makeDirectories('root');
     execFileSync('bash', [
@@ -233,7 +234,7 @@ describeBubblewrap('a bubblewrap sandbox', () => {
     rmSync(outside, { recursive: true });
   });
 
-  it.runIf(isRoot)('leaves no mount on the host, nor a record of one', async () => {
+  itNeeding(['root'], 'leaves no mount on the host, nor a record of one', async () => {
     const running = await start('root', 'sleep 300');
     expect(readFileSync('/proc/self/mountinfo', 'utf8')).not.toContain('/run/hermetic');
     if (existsSync('/run/mount/utab')) expect(readFileSync('/run/mount/utab', 'utf8')).not.toContain(running.directory);

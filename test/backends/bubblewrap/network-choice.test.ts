@@ -3,11 +3,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, describe, expect, it } from 'vitest';
-import { openNetworkObstacle } from '../../../src/backends/namespaces/open-network.ts';
+import { afterAll, expect, it } from 'vitest';
 import { findProgram } from '../../../src/backends/programs.ts';
-import { isRequired } from '../../required.ts';
-import { describeBubblewrap, isRoot } from './open.ts';
+import { describeNeeding, itNeeding } from '../../needs.ts';
+import { describeBubblewrap } from './open.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'hermetic-choice-'));
 afterAll(() => rmSync(directory, { recursive: true }));
@@ -61,7 +60,7 @@ const product = `
 `;
 
 describeBubblewrap('the choice of a network for a bubblewrap sandbox', () => {
-  describe.skipIf(!isRoot)('a host without a network (needs root)', () => {
+  describeNeeding(['root'], 'a host without a network', () => {
     it('opens sandboxes without a network where slirp4netns is missing, and says so once', async () => {
       const line = expect.stringContaining('apt-get install slirp4netns');
       expect(await ask('slirp4netns')).toEqual({
@@ -79,18 +78,15 @@ describeBubblewrap('the choice of a network for a bubblewrap sandbox', () => {
       expect(await ask('nsenter')).toMatchObject({ canRestrict: line, notes: [expect.anything(), line] });
     });
 
-    it.skipIf(openNetworkObstacle() !== undefined && !isRequired('bubblewrap'))(
-      'opens sandboxes with a network where slirp4netns is installed',
-      async () => {
-        expect(await ask()).toEqual({
-          honours: true,
-          canRestrict: true,
-          notes: [expect.stringContaining('through slirp4netns'), 'Their network can be restricted to chosen hosts.'],
-          notices: [[], []],
-          interfaces: ['lo', 'tap0'],
-          refused: 'no',
-        });
-      },
-    );
+    itNeeding(['open network'], 'opens sandboxes with a network where slirp4netns is installed', async () => {
+      expect(await ask()).toEqual({
+        honours: true,
+        canRestrict: true,
+        notes: [expect.stringContaining('through slirp4netns'), 'Their network can be restricted to chosen hosts.'],
+        notices: [[], []],
+        interfaces: ['lo', 'tap0'],
+        refused: 'no',
+      });
+    });
   });
 });

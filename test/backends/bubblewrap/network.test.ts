@@ -4,10 +4,10 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
 import { afterAll, describe, expect, it } from 'vitest';
-import { openNetworkObstacle, startOpenNetwork } from '../../../src/backends/namespaces/open-network.ts';
+import { startOpenNetwork } from '../../../src/backends/namespaces/open-network.ts';
 import { hostBash } from '../../../src/lib/guest-files.ts';
 import { processesWith } from '../../engines.ts';
-import { isRequired } from '../../required.ts';
+import { describeNeeding } from '../../needs.ts';
 import { makeTestHost, type TestHost } from './network-host.ts';
 import {
   describeBubblewrap,
@@ -15,7 +15,6 @@ import {
   eventually,
   groupsOf,
   installation,
-  isRoot,
   makeDirectories,
   noLimits,
   type Person,
@@ -26,19 +25,12 @@ import {
   statusOf,
 } from './open.ts';
 
-const obstacle = isRoot ? openNetworkObstacle() : 'only root can make the namespaces in which this is tested';
-
 /** Each in a host of its own, so that nobody meets processes of somebody else. */
 function onTestHost(title: string, body: (host: () => TestHost) => void): void {
-  if (obstacle !== undefined && !(isRoot && isRequired('bubblewrap'))) {
-    describe.skip(`${title}: ${obstacle}`, () => it('waits for a host with slirp4netns'));
-    return;
-  }
-  describe(title, () => {
+  describeNeeding(['root', 'open network'], title, () => {
     let made: TestHost | undefined;
     afterAll(() => made?.end());
     it('makes a host for the tests', async () => {
-      expect(obstacle).toBeUndefined();
       made = await makeTestHost();
     });
     body(() => made as TestHost);

@@ -19,11 +19,11 @@ import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll } from 'vitest';
 import { probe } from '../../../src/backends/bubblewrap/probe.ts';
 import type { BubblewrapOptions } from '../../../src/backends/bubblewrap/start.ts';
 import type { Enforcement, Limits, Network } from '../../../src/core/sandbox.ts';
-import { isRequired } from '../../required.ts';
+import { describeUnless } from '../../required.ts';
 
 /** Who runs the product. */
 export type Person = 'root' | 'ordinary';
@@ -38,14 +38,7 @@ const answer = await probe();
 
 /** The suite, or why it cannot run here. */
 export function describeBubblewrap(title: string, body: () => void): void {
-  if (answer.ok) {
-    describe(title, body);
-  } else if (isRequired('bubblewrap')) {
-    const reason = `${answer.reason} ${answer.fix}`;
-    it(`${title} can be started`, () => expect.fail(reason));
-  } else {
-    describe.skip(`${title}: ${answer.reason} ${answer.fix}`, body);
-  }
+  describeUnless(answer.ok ? undefined : `${answer.reason} ${answer.fix}`, ['bubblewrap'], title, body);
 }
 
 const root = mkdtempSync(join(tmpdir(), 'hermetic-bubblewrap-'));

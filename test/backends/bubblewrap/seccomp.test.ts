@@ -1,7 +1,7 @@
-import { existsSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { seccompFilter } from '../../../src/backends/bubblewrap/seccomp.ts';
 import { refusedCalls } from '../../../src/backends/namespaces/syscalls.ts';
+import { itNeeding } from '../../needs.ts';
 import { describeBubblewrap, people, run } from './open.ts';
 
 const architectures = { x64: { audit: 0xc000003e, column: 0 }, arm64: { audit: 0xc00000b7, column: 1 } } as const;
@@ -148,7 +148,7 @@ if column == 0: call("x32", (0x40000000 + 39, 0))
 
 describeBubblewrap('the active system call filter', () => {
   describe.each(people)('started by %s', (person) => {
-    it.runIf(existsSync('/usr/bin/python3'))('refuses the listed system calls inside a sandbox', async () => {
+    itNeeding(['python3'], 'refuses the listed system calls inside a sandbox', async () => {
       const { stdout, stderr } = await run(person, 'exec python3 -c "$CODE"', { env: { CODE: attempts } });
       expect(stderr).toBe('');
       const results = Object.fromEntries(

@@ -5,7 +5,7 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import type { Verdict } from '../../../src/core/proof.ts';
 import { type OpenSandbox, quiet, type SandboxSpec } from '../../../src/core/sandbox.ts';
 import { proofText, prove } from '../../../src/proof/index.ts';
@@ -14,6 +14,7 @@ import { contextIn } from '../../backends.ts';
 import type { Task } from '../../client.ts';
 import { collect } from '../../contracts/sandbox/rig.ts';
 import { describeBackend, processesWith } from '../../engines.ts';
+import { describeNeeding } from '../../needs.ts';
 import { identity } from '../../podman-service.ts';
 import { until } from '../../until.ts';
 
@@ -185,7 +186,7 @@ await describeBackend(
       });
     });
 
-    describe.runIf(isRoot)('started by an ordinary user', () => {
+    describeNeeding(['root'], 'started by an ordinary user', () => {
       it('runs as that user, contained alike, and owns its files', async () => {
         const user = `hermetic-${randomBytes(4).toString('hex')}`;
         const home = join(directory, user);

@@ -9,6 +9,7 @@ import { processName } from '../../../src/lib/process-name.ts';
 import { apptainer, reachableDirectory, smallArchive } from '../../apptainer.ts';
 import { collect } from '../../contracts/sandbox/rig.ts';
 import { describeBackend, processesWith } from '../../engines.ts';
+import { itNeeding } from '../../needs.ts';
 import { until } from '../../until.ts';
 
 const directory = reachableDirectory();
@@ -190,7 +191,7 @@ await describeBackend(
       expect(readdirSync(work)).toEqual([]);
     });
 
-    it.runIf(process.getuid?.() === 0)('says that there is no space for the image', async () => {
+    itNeeding(['root'], 'says that there is no space for the image', async () => {
       const small = join(directory, 'full');
       mkdirSync(small);
       execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=2m,mode=0700', 'hermetic', small]);
