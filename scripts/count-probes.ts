@@ -37,11 +37,16 @@ function isNode(value: unknown): value is Node {
   return typeof value === 'object' && value !== null && typeof (value as Node).type === 'string';
 }
 
-/** `it(title, body)`, and what is called like it: `it.each(rows)(title, body)`. */
+/** `it(title, body)`, what is called like it, `it.each(rows)(title, body)`, and `itNeeding(needs, title, body)`. */
 function isTest(node: Node): boolean {
-  const [title] = (node.arguments ?? []) as Node[];
-  const isTitle = title?.type === 'Literal' || title?.type === 'TemplateLiteral';
-  return node.type === 'CallExpression' && isTitle && rootOf(node.callee as Node) === 'it';
+  if (node.type !== 'CallExpression') return false;
+  const [first, second] = node.arguments as Node[];
+  const name = rootOf(node.callee as Node);
+  return (name === 'it' && isTitle(first)) || (name === 'itNeeding' && isTitle(second));
+}
+
+function isTitle(node: Node | undefined): boolean {
+  return node?.type === 'Literal' || node?.type === 'TemplateLiteral';
 }
 
 function rootOf(callee: Node): unknown {

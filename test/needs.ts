@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
 import { expect, it, type TestContext } from 'vitest';
 import { openNetworkObstacle } from '../src/backends/namespaces/open-network.ts';
 import { restrictedNetworkObstacle } from '../src/backends/namespaces/restricted-network.ts';
@@ -9,7 +10,9 @@ import { describeUnless, isRequired } from './required.ts';
 /** What tests need of the machine beside Node. Each finder says why it is not to be had here; HERMETIC_TEST_REQUIRE may name each. */
 const finders = {
   root: () => (process.getuid?.() === 0 ? undefined : 'the tests are not run by root'),
-  'ordinary user': () => (process.getuid?.() === 0 ? 'the tests are run by root, who may do everything' : undefined),
+  'ordinary-user': () => (process.getuid?.() === 0 ? 'the tests are run by root, who may do everything' : undefined),
+  /** One who runs the product as it is in this clone. */
+  'another-user': () => lackOf('root') ?? refused('others cannot read this clone', ...asNobody, process.execPath, findProgramFile),
   /** A file system of its own in a view of its own, as only root may have outside of containers. */
   mount: () => lackOf('root') ?? refused('nothing can be mounted', 'unshare', '--mount', 'mount', '-t', 'tmpfs', 'none', '/mnt'),
   /** Processes of its own, with a /proc that shows them only. */
@@ -21,12 +24,14 @@ const finders = {
   /** A real server that tests log in to (`test/sshd.ts`). */
   sshd: () => lackOf('processes', 'ssh-keygen') ?? missing('sshd', 'setpriv'),
   /** Of bubblewrap sandboxes. */
-  'restricted network': restrictedNetworkObstacle,
-  'open network': openNetworkObstacle,
+  'restricted-network': restrictedNetworkObstacle,
+  'open-network': openNetworkObstacle,
   /** Machines and pods of the fakes of providers and clusters (`test/fakes/kubernetes/node.ts`). */
   machines: () => lackOf('root') ?? missing('bwrap', 'perl', 'setpriv') ?? refused('bubblewrap does not work', ...bubblewrap),
 } as const;
 
+const asNobody = ['setpriv', '--reuid', '65534', '--regid', '65534', '--clear-groups'];
+const findProgramFile = join(import.meta.dirname, '../src/backends/programs.ts');
 const bubblewrap = 'bwrap --unshare-pid --unshare-ipc --unshare-uts --unshare-net --ro-bind / / --proc /proc --dev /dev -- true'.split(' ');
 
 export type Need = keyof typeof finders;
@@ -38,8 +43,8 @@ const alsoRequiredBy: Partial<Record<Need, readonly string[]>> = {
   'ssh-keygen': ['ssh'],
   sshd: ['ssh'],
   machines: ['kubernetes', 'modal', 'daytona', 'vercel'],
-  'restricted network': ['bubblewrap'],
-  'open network': ['bubblewrap'],
+  'restricted-network': ['bubblewrap'],
+  'open-network': ['bubblewrap'],
 };
 
 const found = new Map<Need, string | undefined>();

@@ -16,7 +16,7 @@ const addresses = [...new Set(['::1', '::ffff:127.0.0.1', '::ffff:10.0.2.2', 'fe
 for (const kind of ['bubblewrap', 'docker']) {
   await describeBackend(kind, (engine) => {
     itNeeding(
-      kind === 'bubblewrap' ? ['open network'] : [],
+      kind === 'bubblewrap' ? ['open-network'] : [],
       'reaches no service of the host over IPv6 from a sandbox with a network',
       async () => {
         let reached = 0;

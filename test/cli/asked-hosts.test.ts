@@ -11,7 +11,7 @@ const reach = (host: string) =>
   String.raw`(exec 3<>/dev/tcp/127.0.0.1/3128; printf 'GET http://${host}/ HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n' >&3; cat <&3)`;
 
 await describeBackend('bubblewrap', () => {
-  describeNeeding(['restricted network'], 'a question about a host at the terminal', () => {
+  describeNeeding(['restricted-network'], 'a question about a host at the terminal', () => {
     let hermetic: Hermetic;
 
     beforeAll(() => {

@@ -13,7 +13,7 @@ const allowed = 'granted.example:80 cannot be reached: its name has no address.'
 for (const kind of ['bubblewrap', 'docker']) {
   await describeBackend(kind, ({ context }) => {
     itNeeding(
-      kind === 'bubblewrap' ? ['restricted network'] : [],
+      kind === 'bubblewrap' ? ['restricted-network'] : [],
       'a grant of the command line opens a host in its session alone until it is forgotten, and the log tells',
       async () => {
         const hermetic = new Hermetic({

@@ -13,7 +13,7 @@ const ask = `/run exec 3<>/dev/tcp/127.0.0.1/3128; printf '${request}' >&3; cat 
 
 await describeBackend('bubblewrap', () => {
   itNeeding(
-    ['restricted network'],
+    ['restricted-network'],
     'a chat session is restricted by default, blocks other hosts where people are not asked, and follows changed rules at once',
     async () => {
       const hermetic = new Hermetic({ TERMINAL_ENV: 'bubblewrap' });

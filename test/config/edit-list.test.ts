@@ -102,7 +102,7 @@ describe('an entry of a list in config.yaml', () => {
     expect(text()).toBe(commented);
   });
 
-  itNeeding(['ordinary user'], 'is not added to a file that cannot be written', () => {
+  itNeeding(['ordinary-user'], 'is not added to a file that cannot be written', () => {
     writeFileSync(home.config, commented);
     chmodSync(home.directory, 0o500);
     expect(errorOf(() => add('n.example')).message).toContain('was not changed');

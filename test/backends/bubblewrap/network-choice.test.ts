@@ -78,7 +78,7 @@ describeBubblewrap('the choice of a network for a bubblewrap sandbox', () => {
       expect(await ask('nsenter')).toMatchObject({ canRestrict: line, notes: [expect.anything(), line] });
     });
 
-    itNeeding(['open network'], 'opens sandboxes with a network where slirp4netns is installed', async () => {
+    itNeeding(['open-network'], 'opens sandboxes with a network where slirp4netns is installed', async () => {
       expect(await ask()).toEqual({
         honours: true,
         canRestrict: true,

@@ -27,7 +27,7 @@ import {
 
 /** Each in a host of its own, so that nobody meets processes of somebody else. */
 function onTestHost(title: string, body: (host: () => TestHost) => void): void {
-  describeNeeding(['root', 'open network'], title, () => {
+  describeNeeding(['root', 'open-network'], title, () => {
     let made: TestHost | undefined;
     afterAll(() => made?.end());
     it('makes a host for the tests', async () => {

@@ -73,7 +73,7 @@ class Bait {
 
 describeBubblewrap('the restricted network of a bubblewrap sandbox', () => {
   for (const person of people)
-    describeNeeding(['restricted network'], `started by ${person}`, () => {
+    describeNeeding(['restricted-network'], `started by ${person}`, () => {
       const bait = new Bait();
       beforeAll(() => bait.open());
       afterAll(() => bait.close());
@@ -180,7 +180,7 @@ describeBubblewrap('the restricted network of a bubblewrap sandbox', () => {
       });
     });
 
-  describeNeeding(['restricted network'], 'a bubblewrap that does not do what it should', () => {
+  describeNeeding(['restricted-network'], 'a bubblewrap that does not do what it should', () => {
     const egress = new EgressThread(() => ({ allow: [], deny: [], private: [], directPorts: [], notesAllowed: false }));
     afterAll(() => egress.stop());
     const mark = `601.${process.pid}`;
@@ -213,7 +213,7 @@ describeBubblewrap('the restricted network of a bubblewrap sandbox', () => {
   });
 
   for (const person of people)
-    describeNeeding(['restricted network', 'root'], `started by ${person} where nsenter does not work`, () => {
+    describeNeeding(['restricted-network', 'root'], `started by ${person} where nsenter does not work`, () => {
       let host: TestHost;
       beforeAll(async () => {
         host = await makeTestHost();

@@ -182,7 +182,7 @@ describe('an engine at a usual path', () => {
   });
 });
 
-describeNeeding(['root'], 'an engine of another user', () => {
+describeNeeding(['another-user'], 'an engine of another user', () => {
   async function findAsNobody(more: Record<string, string> = {}): Promise<{ code: string; hint: string }> {
     await chmod(root, 0o755);
     const script = `
