@@ -125,7 +125,7 @@ function judgedByNobody(gateway: number, judged: readonly number[], before = '')
 
 await describeBackend('local', (engine) => {
   it('recognises a command of a session however it starts a program', { timeout: 120_000 }, async () => {
-    const people: [string, string[]][] = [['the same user', []], ...(isRoot ? [['another-user', nobody] as [string, string[]]] : [])];
+    const people: [string, string[]][] = [['the same user', []], ...(isRoot ? [['another user', nobody] as [string, string[]]] : [])];
     const started: string[] = [];
     const lines = people.flatMap(([person, become]) =>
       Object.entries(become.length === 0 && isRoot ? { ...ways, ...rootWays } : ways)
