@@ -7,7 +7,10 @@ import { findProgram } from '../src/backends/programs.ts';
 import type { Backend } from '../src/core/sandbox.ts';
 import { describeUnless, isRequired } from './required.ts';
 
-/** What tests need of the machine beside Node. Each finder says why it is not to be had here; HERMETIC_TEST_REQUIRE may name each. */
+/**
+ * What tests need of the machine beside Node. Each finder says why it is not to be had here. HERMETIC_TEST_REQUIRE may
+ * name each.
+ */
 const finders = {
   root: () => (process.getuid?.() === 0 ? undefined : 'the tests are not run by root'),
   'ordinary-user': () => (process.getuid?.() === 0 ? 'the tests are run by root, who may do everything' : undefined),
