@@ -39,7 +39,7 @@ const bubblewrap = 'bwrap --unshare-pid --unshare-ipc --unshare-uts --unshare-ne
 
 export type Need = keyof typeof finders;
 
-/** Whoever requires these backends requires what their tests need. */
+/** A run that requires one of these backends requires what its tests need, too. */
 const alsoRequiredBy: Partial<Record<Need, readonly string[]>> = {
   openssl: ['docker', 'kubernetes'],
   python3: ['local', 'bubblewrap'],
@@ -68,7 +68,9 @@ export function shownBy({ traits }: Backend, ...needs: readonly Need[]): readonl
   return traits.honours.image === true ? [] : needs;
 }
 
-/** Tests that need these; skipped with the reason where the machine lacks one, unless HERMETIC_TEST_REQUIRE names it. */
+/**
+ * Tests that need these; skipped with the reason where the machine lacks one, unless HERMETIC_TEST_REQUIRE names it.
+ */
 export function describeNeeding(needs: readonly Need[], title: string, body: () => void | Promise<void>): void {
   describeUnless(lackOf(...needs), kindsOf(needs), title, body);
 }

@@ -23,7 +23,10 @@ export function commandLines(): string {
     .join('\n');
 }
 
-/** Not for one that has ended and that its parent did not collect: the first process of a container may never collect any. */
+/**
+ * Not for one that has ended and that its parent did not collect: the first process of a container may never collect
+ * any.
+ */
 export function isAlive(pid: number): boolean {
   try {
     return !/^State:\s*[ZX]/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));

@@ -7,7 +7,10 @@ export function isRequired(...kinds: readonly string[]): boolean {
   return kinds.some((kind) => required.has(kind));
 }
 
-/** The tests, or one that is skipped with the obstacle as its reason. It fails instead where one of these kinds is required. */
+/**
+ * The tests, or one that is skipped with the obstacle as its reason. It fails instead where one of these kinds is
+ * required.
+ */
 export function describeUnless(
   obstacle: string | undefined,
   kinds: readonly string[],
