@@ -20,6 +20,8 @@ const finders = {
   mount: () => lackOf('root') ?? refused('nothing can be mounted', 'unshare', '--mount', 'mount', '-t', 'tmpfs', 'none', '/mnt'),
   /** Processes of its own, with a /proc that shows them only. */
   processes: () => lackOf('root') ?? refused('no process namespace can be made', 'unshare', '--pid', '--fork', '--mount-proc', 'true'),
+  'network-namespaces': () =>
+    lackOf('root') ?? missing('ip') ?? refused('no network namespace can be made', 'unshare', '--net', 'ip', 'link'),
   openssl: () => missing('openssl'),
   script: () => missing('script'),
   python3: () => missing('python3'),
@@ -41,6 +43,7 @@ export type Need = keyof typeof finders;
 
 /** A run that requires one of these backends requires what its tests need, too. */
 const alsoRequiredBy: Partial<Record<Need, readonly string[]>> = {
+  'network-namespaces': ['bubblewrap'],
   openssl: ['docker', 'kubernetes'],
   python3: ['local', 'bubblewrap'],
   'ssh-keygen': ['ssh'],

@@ -1,8 +1,6 @@
-import { spawnSync } from 'node:child_process';
-import { describeUnless } from '../required.ts';
+import { describeNeeding } from '../needs.ts';
 
-/** Tests that need root and network namespaces; skipped where there are none, unless HERMETIC_TEST_REQUIRE names bubblewrap, which needs them too. */
+/** Tests that need root and network namespaces. */
 export function describeNamespaces(title: string, body: () => void): void {
-  const { status } = spawnSync('unshare', ['--net', 'ip', 'link'], { stdio: 'ignore' });
-  describeUnless(status === 0 ? undefined : 'no network namespace can be made here', ['bubblewrap'], title, body);
+  describeNeeding(['network-namespaces'], title, body);
 }

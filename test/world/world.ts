@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll } from 'vitest';
 import { findProgram } from '../../src/backends/programs.ts';
+import { lackOf } from '../needs.ts';
 import { describeUnless } from '../required.ts';
 import { joinPlaces } from './join.ts';
 import type { AnswerMessage, Arrival, NameAnswer, Order } from './records.ts';
@@ -183,9 +184,8 @@ class Namespace {
 
 /** Why there can be no world on this machine. */
 function findObstacle(): string | undefined {
-  if (process.getuid?.() !== 0) return 'only root can make its network namespaces';
-  const missing = ['git', 'ip', 'nsenter', 'openssl', 'unshare'].filter((name) => !findProgram(name));
-  return missing.length > 0 ? `${missing.join(', ')} not installed` : undefined;
+  const missing = ['git', 'nsenter', 'openssl'].filter((name) => !findProgram(name));
+  return missing.length > 0 ? `${missing.join(', ')} not installed` : lackOf('network-namespaces');
 }
 
 /** The tests of one file that share a world; skipped with the reason where there can be none, unless HERMETIC_TEST_REQUIRE names it. */

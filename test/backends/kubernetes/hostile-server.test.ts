@@ -122,7 +122,7 @@ describeNeeding(['openssl'], 'a hostile cluster', async () => {
       expect(await events((response) => void send(response))).toBe(2);
     });
 
-    it('that always ends at once does not keep the server busy, and sandboxes work', async () => {
+    itNeeding(['machines'], 'that always ends at once does not keep the server busy, and sandboxes work', async () => {
       let watches = 0;
       cluster.instead = ({ verb }, _request, response) => {
         if (verb !== 'watch' || !('writeHead' in response)) return false;
