@@ -119,6 +119,8 @@ export interface ChannelTraits {
   editEveryMs: number | undefined;
   /** The largest file it takes; 0 when it takes none. */
   maxFileBytes: number;
+  /** What people type before the name of a command, where that is not `/`. */
+  commandSign?: string | undefined;
   typing: boolean;
   /** Sending twice under one key sends once, also from a later process. */
   sendsOncePerKey: boolean;

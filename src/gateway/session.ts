@@ -159,14 +159,15 @@ export class ChatSession {
   async #handleMessage(accepted: AcceptedMessage, { messages, running }: Batch): Promise<void> {
     const { store, outbox } = this.deps;
     const { entry, message, role } = accepted;
-    const found = commandIn(message, role);
+    const sign = this.channel.traits.commandSign;
+    const found = commandIn(message, role, sign);
     if (found.kind === 'text' && (await this.#answerByNumber(accepted))) return;
     if (found.kind === 'text') {
       if (!this.#turn) messages.push(accepted);
       else if (this.#turn === running && !this.#queued.has(entry.seq)) this.#interject(accepted);
     } else if (found.kind === 'unknown') {
       await this.retries.trying(entry);
-      const text = found.say + leftOut(message.files, found.name);
+      const text = found.say + leftOut(message.files, found.name, sign);
       await outbox.deliver(this.place, `reply/${entry.seq}`, text, { replyTo: message.id });
       await store.inbox.done([entry.seq]);
     } else if (!found.command.takesTurn) {

@@ -35,6 +35,8 @@ export interface FlowTraits {
   sendsOncePerKey: boolean;
   /** false: how a question ended is another message, and its card keeps the buttons. */
   edits?: boolean;
+  /** What people type before the name of a command. */
+  commandSign?: string;
   /** The largest file that the agent can send. */
   fileMebibytes?: number;
 }
@@ -43,7 +45,7 @@ const never = new Promise<never>(() => undefined);
 
 /** A platform as its users see it: through `hermetic start`, a model and a sandbox. */
 export function flowContract(name: string, newHarness: () => Promise<FlowHarness>, traits: FlowTraits): void {
-  const { buttons, sendsOncePerKey, edits = true, fileMebibytes = 20 } = traits;
+  const { buttons, sendsOncePerKey, edits = true, fileMebibytes = 20, commandSign = '/' } = traits;
   describeContained(`${name} through the gateway`, () => {
     let harness: FlowHarness;
     let program: Program;
@@ -235,6 +237,9 @@ export function flowContract(name: string, newHarness: () => Promise<FlowHarness
       await until('it is up again', async () => (await statusOf(program)).includes(`${harness.kind} up`));
       harness.userSays(harness.direct, { text: 'back?' });
       await shows('Fine.');
+      // Commands are named as people type them there.
+      harness.userSays(harness.direct, { text: `${commandSign}help` });
+      await shows(`${commandSign}run COMMAND`);
     });
   });
 }

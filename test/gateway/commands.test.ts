@@ -39,6 +39,22 @@ describeContained('commands', async () => {
   const say = (text: string, from = 'ada') => rig.say(text, { from, chat, isDirect: true, isAddressed: true });
   const shows = (what: string | RegExp) => rig.shows(what, chat);
 
+  it('names commands as people type them on their platform', async () => {
+    const slack = await Rig.start({ traits: { commandSign: '!' } });
+    try {
+      await slack.say('/help');
+      const help = await slack.shows('`!run COMMAND`');
+      expect(help).not.toContain('`/');
+      await slack.say('/approve A B C');
+      await slack.shows('Usage: !approve CODE');
+      await slack.say('/hlp', { files: [slack.file('a.txt', 'x')] });
+      const unknown = 'There is no !hlp. Did you mean !help? !help lists the commands.';
+      expect(await slack.shows(unknown)).toContain('Send it without !hlp.');
+    } finally {
+      await slack.close();
+    }
+  });
+
   it('/help lists the commands that the asker may use', async () => {
     await say('/help', 'bob');
     const forUsers = await shows('/run COMMAND');

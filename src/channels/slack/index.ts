@@ -10,6 +10,8 @@ const traits: ChannelTraits = {
   buttons: true,
   editEveryMs: 2000,
   maxFileBytes,
+  // Slack keeps what begins with a slash to itself.
+  commandSign: '!',
   typing: false,
   sendsOncePerKey: false,
 };

@@ -44,7 +44,11 @@ export interface CommandCall {
   role: Role;
   /** The text after the name, without spaces around it. */
   rest: string;
+  /** What people type before the name of a command on this platform. */
+  sign: string;
 }
+
+export const usualSign = '/';
 
 /** A command that people type, which the agent does not see. */
 export interface ChatCommand {

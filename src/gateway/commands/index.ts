@@ -1,7 +1,7 @@
 import type { IncomingMessage } from '../../core/channel.ts';
 import { nearest } from '../../lib/nearest.ts';
 import type { Role } from '../access.ts';
-import { type ChatCommand, type CommandCall, parseCommand } from './command.ts';
+import { type ChatCommand, type CommandCall, parseCommand, usualSign } from './command.ts';
 
 type Plain = Omit<ChatCommand, 'usage' | 'role' | 'takesTurn' | 'files'> & Partial<ChatCommand>;
 
@@ -12,57 +12,57 @@ function command({ usage = '', role = 'user', takesTurn = false, files = takesTu
 const answerWords = { session: 'session', always: 'always' } as const;
 
 /** `CODE [session|always]` */
-async function approve({ controls, rest }: CommandCall): Promise<string> {
+async function approve({ controls, rest, sign }: CommandCall): Promise<string> {
   const [code = '', how = ''] = rest.split(/\s+/);
-  if (code === '') return `${await controls.questions()}\nAnswer with /approve CODE.`;
-  if (how !== '' && !(how in answerWords)) return usageOf('approve');
+  if (code === '') return `${await controls.questions()}\nAnswer with ${sign}approve CODE.`;
+  if (how !== '' && !(how in answerWords)) return usageOf('approve', sign);
   return await controls.answer(code.toUpperCase(), how === '' ? 'once' : answerWords[how as keyof typeof answerWords], undefined);
 }
 
-async function deny({ controls, rest }: CommandCall): Promise<string> {
+async function deny({ controls, rest, sign }: CommandCall): Promise<string> {
   const [, code = '', remark] = /^(\S*)(?:\s+([\s\S]+))?$/.exec(rest) ?? [];
-  return code === '' ? usageOf('deny') : await controls.answer(code.toUpperCase(), 'deny', remark);
+  return code === '' ? usageOf('deny', sign) : await controls.answer(code.toUpperCase(), 'deny', remark);
 }
 
 /** `[forget HOST[:PORT]]` */
-async function network({ controls, rest }: CommandCall): Promise<string> {
+async function network({ controls, rest, sign }: CommandCall): Promise<string> {
   const [word = '', host, ...more] = rest.split(/\s+/);
   if (word === '') return await controls.network();
-  return word === 'forget' && host !== undefined && more.length === 0 ? await controls.forgetHost(host) : usageOf('network');
+  return word === 'forget' && host !== undefined && more.length === 0 ? await controls.forgetHost(host) : usageOf('network', sign);
 }
 
-async function yolo({ controls, rest }: CommandCall): Promise<string> {
-  if (rest !== '' && rest !== 'on' && rest !== 'off') return usageOf('yolo');
+async function yolo({ controls, rest, sign }: CommandCall): Promise<string> {
+  if (rest !== '' && rest !== 'on' && rest !== 'off') return usageOf('yolo', sign);
   return await controls.setYolo(rest !== 'off');
 }
 
-async function pair({ controls, rest }: CommandCall): Promise<string> {
+async function pair({ controls, rest, sign }: CommandCall): Promise<string> {
   const [code = '', role = 'user'] = rest.split(/\s+/);
-  if (code === '' || (role !== 'user' && role !== 'admin')) return usageOf('pair');
+  if (code === '' || (role !== 'user' && role !== 'admin')) return usageOf('pair', sign);
   return await controls.pair(code, role);
 }
 
-function usageOf(name: string): string {
-  return `Usage: /${name} ${byName.get(name)?.usage}`;
+function usageOf(name: string, sign: string): string {
+  return `Usage: ${sign}${name} ${byName.get(name)?.usage}`;
 }
 
 /** Every command there is, in the order of the help. */
 export const chatCommands: readonly ChatCommand[] = [
-  command({ name: 'help', help: 'lists the commands', run: async ({ role }) => helpFor(role) }),
+  command({ name: 'help', help: 'lists the commands', run: async ({ role, sign }) => helpFor(role, sign) }),
   command({
     name: 'run',
     usage: 'COMMAND',
     help: 'runs a command in the sandbox of this session',
     takesTurn: true,
-    run: async ({ controls, rest }) => (rest === '' ? usageOf('run') : await controls.runTool('terminal', { command: rest })),
+    run: async ({ controls, rest, sign }) => (rest === '' ? usageOf('run', sign) : await controls.runTool('terminal', { command: rest })),
   }),
   command({
     name: 'python',
     usage: 'CODE',
     help: 'runs a Python script there; it can call tools',
     takesTurn: true,
-    run: async ({ controls, rest }) =>
-      rest === '' ? usageOf('python') : await controls.runTool('execute_code', { language: 'python', code: withoutFence(rest) }),
+    run: async ({ controls, rest, sign }) =>
+      rest === '' ? usageOf('python', sign) : await controls.runTool('execute_code', { language: 'python', code: withoutFence(rest) }),
   }),
   command({
     name: 'files',
@@ -95,8 +95,8 @@ export const chatCommands: readonly ChatCommand[] = [
     usage: 'TEXT',
     help: 'queues a message for the next turn',
     files: 'own',
-    run: async ({ controls, rest }) => {
-      if (rest === '') return usageOf('queue');
+    run: async ({ controls, rest, sign }) => {
+      if (rest === '') return usageOf('queue', sign);
       await controls.queue(rest);
       return 'Queued.';
     },
@@ -106,8 +106,8 @@ export const chatCommands: readonly ChatCommand[] = [
     usage: 'TEXT',
     help: 'sends a message to the running turn',
     files: 'own',
-    run: async ({ controls, rest }) => {
-      if (rest === '') return usageOf('steer');
+    run: async ({ controls, rest, sign }) => {
+      if (rest === '') return usageOf('steer', sign);
       return (await controls.steer(rest)) ? 'Sent to the running turn.' : 'Nothing was running, so it is queued.';
     },
   }),
@@ -158,23 +158,27 @@ export type FoundCommand =
   | { kind: 'text' };
 
 /** Whether a message is a command, a mistake, or text for the agent. Security: forwarded text is never a command. */
-export function commandIn({ text, forwarded }: Pick<IncomingMessage, 'text' | 'forwarded'>, role: Role): FoundCommand {
+export function commandIn({ text, forwarded }: Pick<IncomingMessage, 'text' | 'forwarded'>, role: Role, sign = usualSign): FoundCommand {
   const parsed = forwarded ? undefined : parseCommand(text);
   if (!parsed) return { kind: 'text' };
   const { name } = parsed;
   const found = byName.get(name === 'start' ? 'help' : name);
   if (!found) {
     const meant = nearest(name, byName.keys());
-    return { kind: 'unknown', name, say: `There is no /${name}.${meant ? ` Did you mean /${meant}?` : ''} /help lists the commands.` };
+    return {
+      kind: 'unknown',
+      name,
+      say: `There is no ${sign}${name}.${meant ? ` Did you mean ${sign}${meant}?` : ''} ${sign}help lists the commands.`,
+    };
   }
-  if (found.role === 'admin' && role !== 'admin') return { kind: 'unknown', name, say: `/${name} is for admins.` };
+  if (found.role === 'admin' && role !== 'admin') return { kind: 'unknown', name, say: `${sign}${name} is for admins.` };
   return { kind: 'command', command: found, rest: parsed.rest };
 }
 
-function helpFor(role: Role): string {
+function helpFor(role: Role, sign: string): string {
   const lines = chatCommands
     .filter((one) => role === 'admin' || one.role === 'user')
-    .map(({ name, usage, help }) => `- \`/${name}${usage === '' ? '' : ` ${usage}`}\`: ${help}`);
+    .map(({ name, usage, help }) => `- \`${sign}${name}${usage === '' ? '' : ` ${usage}`}\`: ${help}`);
   return ['Everything else you write goes to the agent.', '', ...lines].join('\n');
 }
 

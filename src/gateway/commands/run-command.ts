@@ -5,6 +5,7 @@ import { leftOut, whereFilesAre } from '../turns/incoming-files.ts';
 import { inputOf, originOf } from '../turns/input.ts';
 import type { AcceptedMessage, RunningTurn } from '../turns/running-turn.ts';
 import { StatusLine } from '../turns/status-line.ts';
+import { usualSign } from './command.ts';
 import { Controls } from './controls.ts';
 import { commandIn } from './index.ts';
 
@@ -15,15 +16,16 @@ export async function runCommand(session: ChatSession, accepted: AcceptedMessage
   const found = commandIn(message, role);
   if (found.kind !== 'command') return;
   const { command, rest } = found;
+  const { commandSign: sign = usualSign } = session.channel.traits;
   const controls = new Controls(session, accepted, originOf(session, [accepted]));
   const brought = command.files === 'sandbox' ? whereFilesAre((await inputOf(session, message)).files) : '';
-  const reply = await command.run({ controls, from: message.from, place, role, rest }).catch((error: unknown) => {
+  const reply = await command.run({ controls, from: message.from, place, role, rest, sign }).catch((error: unknown) => {
     if (error instanceof HermeticError) return `${error.message} ${error.hint ?? ''}`.trim();
     session.logError(error);
     return 'The command failed. See the log of the gateway.';
   });
   const { text, file = undefined } = typeof reply === 'object' ? reply : { text: reply ?? '' };
-  const all = brought + text + (command.files === 'none' ? leftOut(message.files, command.name) : '');
+  const all = brought + text + (command.files === 'none' ? leftOut(message.files, command.name, sign) : '');
   if (all !== '') await deps.outbox.deliver(place, `reply/${entry.seq}`, all.trimStart(), { replyTo: message.id, file });
 }
 

@@ -35,7 +35,9 @@ export function whereFilesAre(files: TurnInput['files'] = []): string {
 }
 
 /** For the person who sent files along with a command that ignores them. */
-export function leftOut({ length }: readonly IncomingFile[], command: string): string {
+export function leftOut({ length }: readonly IncomingFile[], command: string, sign = '/'): string {
   if (length === 0) return '';
-  return length === 1 ? `\nThe file was ignored. Send it without /${command}.` : `\nThe files were ignored. Send them without /${command}.`;
+  return length === 1
+    ? `\nThe file was ignored. Send it without ${sign}${command}.`
+    : `\nThe files were ignored. Send them without ${sign}${command}.`;
 }
