@@ -85,6 +85,13 @@ export class SqlOutboxLedger implements OutboxLedger {
     return row && entryOf(row);
   }
 
+  async outcome(key: string): Promise<Pick<OutboxEntry, 'state' | 'failure'> | undefined> {
+    const row = await this.#access.read((db) =>
+      db.selectFrom('outbox').select(['state', 'failure']).where('identity', '=', digestOf(key)).executeTakeFirst(),
+    );
+    return row && { state: row.state as OutboxState, failure: row.failure === null ? undefined : readJson(row.failure) };
+  }
+
   async begin(seq: number): Promise<boolean> {
     const { numUpdatedRows } = await this.#access.run((db) =>
       db

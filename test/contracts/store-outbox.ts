@@ -69,6 +69,9 @@ export function outboxContract(newPlace: () => StorePlace): void {
       expect(await rig.store.outbox.places()).toStrictEqual([elsewhere]);
       expect(await rig.store.outbox.find('a')).toMatchObject({ state: 'sent', sentId: 'm1', failure: undefined });
       expect(await rig.store.outbox.find('b')).toMatchObject({ state: 'dropped', failure: 'refused', sentId: undefined });
+      expect(await rig.store.outbox.outcome('a')).toStrictEqual({ state: 'sent', failure: undefined });
+      expect(await rig.store.outbox.outcome('b')).toStrictEqual({ state: 'dropped', failure: 'refused' });
+      expect(await rig.store.outbox.outcome('z')).toBeUndefined();
     });
 
     it('tells the chat and the conversation of a message together with its drop, once', async () => {

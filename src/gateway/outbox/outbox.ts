@@ -33,7 +33,9 @@ export interface Delivery {
 const minChannelTextLimit = 2000;
 /** A notice that waits longer for its turn is left out: what was pressed counts all the same. */
 const noticeMs = 5000;
-const lookForOutcomeMs = 50;
+/** How often it is looked for what became of a message. */
+const firstLookMs = 20;
+const longestLookMs = 1000;
 
 const defaultTimes = {
   firstRetryMs: 1000,
@@ -115,14 +117,13 @@ export class Outbox {
    * signal comes first.
    */
   async outcome(key: string, signal: AbortSignal): Promise<{ kind: 'sent' | 'waiting' } | { kind: 'dropped'; failure: string }> {
-    const waiting = { kind: 'waiting' } as const;
-    while (!signal.aborted) {
-      const entry = await this.find(`${key}/1`);
+    for (let lookMs = firstLookMs; !signal.aborted; lookMs = Math.min(2 * lookMs, longestLookMs)) {
+      const entry = await this.#ledger.outcome(`${key}/1`);
       if (!entry || entry.state === 'sent') return { kind: 'sent' };
       if (entry.state === 'dropped') return { kind: 'dropped', failure: entry.failure ?? '' };
-      await delay(lookForOutcomeMs, undefined, { signal }).catch(() => undefined);
+      await delay(lookMs, undefined, { signal }).catch(() => undefined);
     }
-    return waiting;
+    return { kind: 'waiting' };
   }
 
   /** Resolves with the reason when a message of what was delivered under this key is dropped; with undefined when the signal comes first. */
