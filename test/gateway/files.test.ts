@@ -90,9 +90,10 @@ describeContained('files', async () => {
 });
 
 describeContained('what a platform does not take', async () => {
-  const rig = await Rig.start({ traits: { maxFileBytes: 2_000_000 } });
+  const rig = await Rig.start({ traits: { maxFileBytes: 2_000_000, maxCaptionLength: 10 } });
   afterAll(() => rig.close());
-  const sends = (command: string) => inTurn(calls(['terminal', { command }]), calls(['send_file', { path: 'f' }]), says('Done.'));
+  const sends = (command: string, caption?: string) =>
+    inTurn(calls(['terminal', { command }]), calls(['send_file', { path: 'f', caption }]), says('Done.'));
   const resultOf = (): string => rig.model.requests.at(-1)?.messages.findLast(({ role }) => role === 'tool')?.text ?? '';
 
   it('a file that is larger than the chat takes is refused with the limit, and nothing is said before', async () => {
@@ -110,6 +111,16 @@ describeContained('what a platform does not take', async () => {
     await rig.shows('Done.', 'cleo');
     expect(resultOf()).toMatch(/It was not sent: The bot was removed from the chat\./);
     await rig.shows('The file f could not be sent here: The bot was removed from the chat.', 'cleo');
+    rig.platform.whim = () => 'fine';
+  });
+
+  it('the agent hears of a refused file also when its caption is a message of its own', async () => {
+    rig.model.script = sends('echo x >f', 'A caption that is too long.');
+    rig.platform.whim = ({ text }) => (text === '' ? 'refused' : 'fine');
+    await rig.say('send it', { from: 'bob' });
+    await rig.shows('The file f could not be sent here', 'bob');
+    await rig.quiet();
+    expect(resultOf()).toMatch(/It was not sent: The bot was removed from the chat\./);
     rig.platform.whim = () => 'fine';
   });
 

@@ -113,17 +113,27 @@ export class Outbox {
   }
 
   /**
-   * What became of the one message that was delivered under this key: sent, dropped with the reason, or neither when the
-   * signal comes first.
+   * What became of the messages that were delivered under this key: all sent, one dropped with the reason, or neither when
+   * the signal comes first.
    */
   async outcome(key: string, signal: AbortSignal): Promise<{ kind: 'sent' | 'waiting' } | { kind: 'dropped'; failure: string }> {
     for (let lookMs = firstLookMs; !signal.aborted; lookMs = Math.min(2 * lookMs, longestLookMs)) {
-      const entry = await this.#ledger.outcome(`${key}/1`);
-      if (!entry || entry.state === 'sent') return { kind: 'sent' };
-      if (entry.state === 'dropped') return { kind: 'dropped', failure: entry.failure ?? '' };
+      const outcomes = await this.#outcomes(key);
+      const dropped = outcomes.find(({ state }) => state === 'dropped');
+      if (dropped) return { kind: 'dropped', failure: dropped.failure ?? '' };
+      if (outcomes.every(({ state }) => state === 'sent')) return { kind: 'sent' };
       await delay(lookMs, undefined, { signal }).catch(() => undefined);
     }
     return { kind: 'waiting' };
+  }
+
+  async #outcomes(key: string): Promise<Pick<OutboxEntry, 'state' | 'failure'>[]> {
+    const outcomes: Pick<OutboxEntry, 'state' | 'failure'>[] = [];
+    for (;;) {
+      const outcome = await this.#ledger.outcome(`${key}/${outcomes.length + 1}`);
+      if (!outcome) return outcomes;
+      outcomes.push(outcome);
+    }
   }
 
   /** Resolves with the reason when a message of what was delivered under this key is dropped; with undefined when the signal comes first. */
