@@ -101,7 +101,7 @@ describe('every provider', () => {
     for (const cut of ['socket', 'end'] as const) {
       await using rig = await startRig(inTurn({ pieces: [{ text: 'Hel' }, { cut }] }, says('Hello')), { provider, model });
       expect(await rig.run('go')).toEqual({ kind: 'answered', text: 'Hello' });
-      expect(rig.events.map(({ type }) => type)).toEqual(['text', 'text-discarded', 'waiting', 'text', 'step-finished']);
+      expect(rig.events.map(({ type }) => type)).toEqual(['asking', 'text', 'text-discarded', 'waiting', 'text', 'step-finished']);
     }
   });
 
@@ -141,10 +141,7 @@ describe('conversations across providers', () => {
   it.each(['openai-compatible', 'anthropic', 'google'] as const)('separates the thinking of %s from its answer', async (provider) => {
     await using rig = await startRig(inTurn({ pieces: [{ think: 'Hm.' }, { text: 'Yes.' }] }), { provider, model: 'm' });
     expect(await rig.run('sure?')).toEqual({ kind: 'answered', text: 'Yes.' });
-    expect(rig.events.slice(0, 2)).toEqual([
-      { type: 'thinking', text: 'Hm.' },
-      { type: 'text', text: 'Yes.' },
-    ]);
+    expect(rig.events.slice(0, 3)).toEqual([{ type: 'asking' }, { type: 'thinking', text: 'Hm.' }, { type: 'text', text: 'Yes.' }]);
   });
 
   it("returns Anthropic's thinking unchanged with its signature", async () => {
