@@ -5,7 +5,7 @@ import { sandboxStatusLines } from './status/sandbox-status.ts';
 /** How often a backend is looked for while none works. */
 export const lookAgainMs = 30_000;
 
-/** What the start of the gateway found. */
+/** The findings of the start of the gateway. */
 export interface Found {
   /** Whether a backend worked. */
   works: boolean;
@@ -48,7 +48,7 @@ export class BackendWatch {
     }
   }
 
-  /** What fails is tried again each time, and told once. */
+  /** A failure is told once, and tried again each time. */
   #tell(line: string): void {
     if (line !== this.#told) this.#log(line);
     this.#told = line;

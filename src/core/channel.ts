@@ -102,7 +102,7 @@ export interface RateLimit {
   burst: number;
 }
 
-/** The largest file that goes either way, whatever a platform takes: it is held in memory and kept in the database. */
+/** The largest file in either direction, also where a platform takes more: it is held in memory and in the database. */
 export const maxCarriedBytes = 20 * 1024 * 1024;
 
 export interface ChannelTraits {
@@ -119,7 +119,7 @@ export interface ChannelTraits {
   editEveryMs: number | undefined;
   /** The largest file it takes; 0 when it takes none. */
   maxFileBytes: number;
-  /** What people type before the name of a command, where that is not `/`. */
+  /** The sign that people type before the name of a command, where that is not `/`. */
   commandSign?: string | undefined;
   typing: boolean;
   /** Sending twice under one key sends once, also from a later process. */

@@ -119,7 +119,7 @@ export interface OutboxLedger {
   /** The same of what is no draft. */
   headOfLasting(place: Place): Promise<OutboxEntry | undefined>;
   find(key: string): Promise<OutboxEntry | undefined>;
-  /** What became of it, without the message and its file. */
+  /** The state alone, without the message and its file. */
   outcome(key: string): Promise<Pick<OutboxEntry, 'state' | 'failure'> | undefined>;
   /** Right before it is handed to the platform; on disk when it resolves. False when it is not waiting: of several who begin at once one does. */
   begin(seq: number): Promise<boolean>;

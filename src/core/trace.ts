@@ -10,7 +10,7 @@ export interface TraceEvent {
   change: string;
 }
 
-/** Tells a change of state to those who follow this area. While nobody does, `change` is not called. */
+/** Tells a change of state to the followers of this area. Without any, `change` is not called. */
 export type Tracer = (subject: string, change: () => string) => void;
 
 export function tracer(area: TraceArea): Tracer {

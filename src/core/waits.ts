@@ -1,4 +1,4 @@
-/** What a call or a turn can wait for: completes "waiting for …". */
+/** Reasons for a call or a turn to wait. Each completes "waiting for …". */
 const waitTexts = {
   model: 'the model',
   sandbox: 'its sandbox to open',

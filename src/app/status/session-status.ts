@@ -15,7 +15,7 @@ export interface SessionStatus {
   turnSince: string | null;
   /** Since when the model has been asked and has said nothing. */
   modelAskedAt: string | null;
-  /** `since`: when it began to run, or to wait. `waitsFor`: null while it runs. `place`: in the queue, where that is known. */
+  /** `since`: when it began to run, or to wait. `waitsFor`: null while it runs. `place`: in the queue, if known. */
   running: {
     tool: string;
     command: string;

@@ -44,7 +44,7 @@ export interface CommandCall {
   role: Role;
   /** The text after the name, without spaces around it. */
   rest: string;
-  /** What people type before the name of a command on this platform. */
+  /** The sign that people type before the name of a command on this platform. */
   sign: string;
 }
 

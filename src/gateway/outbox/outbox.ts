@@ -33,7 +33,7 @@ export interface Delivery {
 const minChannelTextLimit = 2000;
 /** A notice that waits longer for its turn is left out: what was pressed counts all the same. */
 const noticeMs = 5000;
-/** How often it is looked for what became of a message. */
+/** How often the state of a message is looked at. */
 const firstLookMs = 20;
 const longestLookMs = 1000;
 
@@ -113,8 +113,8 @@ export class Outbox {
   }
 
   /**
-   * What became of the messages that were delivered under this key: all sent, one dropped with the reason, or neither when
-   * the signal comes first.
+   * The fate of the messages that were delivered under this key: all sent, one dropped with the reason, or neither
+   * when the signal comes first.
    */
   async outcome(key: string, signal: AbortSignal): Promise<{ kind: 'sent' | 'waiting' } | { kind: 'dropped'; failure: string }> {
     for (let lookMs = firstLookMs; !signal.aborted; lookMs = Math.min(2 * lookMs, longestLookMs)) {

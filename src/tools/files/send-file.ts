@@ -16,8 +16,8 @@ export interface SentFile {
 }
 
 /**
- * Sends a file from the sandbox to the chat of the session. Rejects with a sentence when it cannot; `waiting`: it is kept
- * until the chat takes it.
+ * Sends a file from the sandbox to the chat of the session. Rejects with a sentence when it cannot; `waiting`: it is
+ * kept until the chat takes it.
  */
 // biome-ignore lint/suspicious/noConfusingVoidType: what only hands a file over has nothing to say of it.
 export type DeliverFile = (file: SentFile, signal: AbortSignal) => Promise<'sent' | 'waiting' | void>;
