@@ -166,8 +166,8 @@ export class GatewayProgram {
   }
 
   /**
-   * Serves the page, if there is one and it is not served yet. Until `start` has put a gateway behind it, it says that the
-   * gateway is starting.
+   * Serves the page, if there is one and it is not served yet. Until `start` has put a gateway behind it, it says that
+   * the gateway is starting.
    */
   async servePage(): Promise<void> {
     if (!this.#page || this.#web) return;

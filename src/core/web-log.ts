@@ -101,7 +101,7 @@ export interface WebCall {
   output: string;
   /** `interrupted`: it was running when the gateway ended. */
   state: 'running' | 'ok' | 'failed' | 'interrupted';
-  /** What it waits for; undefined while it runs. Not stored. */
+  /** The reason why it waits; undefined while it runs. Not stored. */
   waiting?: string | undefined;
   /** The position of the message it came after, where that is known. */
   after: number | undefined;

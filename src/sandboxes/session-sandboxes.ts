@@ -143,7 +143,7 @@ export class SessionSandboxes {
       for (const { name, state, createdAt, stop } of all) {
         if (state !== 'running') continue;
         const entry = entries.get(name);
-        // What this program has open, spares too, is counted where it was opened.
+        // Sandboxes that this program has open, spares too, are counted where they were opened.
         if (entry?.owner !== undefined && livePid(entry.owner) === process.pid && isHeld(entry)) continue;
         const session = entry && entry.session.length > 0 ? this.#nameOf(entry.session) : name;
         const stopUnheld = async (force: boolean): Promise<boolean> => {

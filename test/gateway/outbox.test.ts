@@ -166,6 +166,15 @@ describe('the outbox', () => {
       ]);
     });
 
+    it('shows the chat only what a platform itself says of a message that is dropped', async () => {
+      platform.whim = ({ text }) => (text.endsWith('text') ? { busy: 1 } : 'fine');
+      const outbox = await started({ times: { keepTryingMs: 30 } });
+      await outbox.deliver(chat('a'), 'k', 'text');
+      await allSaid();
+      // Other errors may name addresses and tokens.
+      expect(platform.texts('a')).toEqual(['A message could not be sent here: the platform did not take it in time.']);
+    });
+
     it('drops a message after failing for too long', async () => {
       platform.whim = () => ({ busy: 1 });
       const outbox = await started({ times: { keepTryingMs: 30 } });

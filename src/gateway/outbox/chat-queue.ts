@@ -303,8 +303,10 @@ export class ChatQueue {
     const isOld = now.getTime() - entry.addedAt.getTime() > times.keepTryingMs;
     // A draft that may be there is not worth being there twice.
     if (outcome.kind === 'dropped' || isOld || (entry.isDraft && outcome.inDoubt)) {
-      const { failure, inDoubt } = outcome;
-      await this.#recorded(() => ledger.drop(entry.seq, failure, now, { inDoubt, notice: dropNotice(entry, failure) }));
+      const { kind, failure, inDoubt } = outcome;
+      // Security: errors that are not the platform's own words may name addresses and tokens.
+      const notice = dropNotice(entry, kind === 'dropped' && !inDoubt ? failure : 'the platform did not take it in time');
+      await this.#recorded(() => ledger.drop(entry.seq, failure, now, { inDoubt, notice }));
       this.#drafts.dropped(entry);
       if (!entry.isDraft) onDropped(entry, outcome.failure);
       return;

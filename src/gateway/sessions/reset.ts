@@ -9,7 +9,7 @@ export interface ResetSettings {
 /** An hour of the day at which few people are in the middle of something. */
 const dailyHour = 4;
 
-/** What people in the chat are told when a new conversation begins by itself. */
+/** Tells the chat that a new conversation begins by itself. */
 export function resetText({ lastActiveAt }: SessionEntry, { when }: ResetSettings, now: Date): string {
   const why = when === 'idle' ? `nothing was said here for ${durationText(now.getTime() - lastActiveAt.getTime())}` : 'a new day has begun';
   return `This is a new conversation, because ${why}. What was said before is not part of it; files in the sandbox stay.`;

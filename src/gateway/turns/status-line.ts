@@ -42,7 +42,7 @@ export class StatusLine {
   #look(): void {
     const { place, deps, tools, logError } = this.#session;
     const now = Date.now();
-    // What waits for a person has a card of its own.
+    // A call that waits for a person has a card of its own.
     const isShown = ({ isBackground, waitsFor }: RunningWork): boolean => !isBackground && !(waitsFor && waitsForPerson.has(waitsFor.kind));
     const calls = tools.status().running.filter(isShown);
     const isLong = calls.some(({ since }) => now - since.getTime() >= firstAfterMs);

@@ -37,7 +37,7 @@ export function sendFile(deliver: DeliverFile, maxFileBytes = () => maxCarriedBy
   return defineTool({
     name: 'send_file',
     title: 'Send a file',
-    description: 'Sends a file from the sandbox to the person you talk with. At most 20 MiB, and less where the chat takes less.',
+    description: `Sends a file from the sandbox to the person you talk with. At most ${sizeText(maxCarriedBytes)}, and less where the chat takes less.`,
     hints: { readOnly: true, destructive: false, idempotent: false, openWorld: true },
     forScripts: false,
     input,
