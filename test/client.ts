@@ -11,7 +11,10 @@ export interface Task {
   /** A thread cannot be handed over. */
   context: Omit<TestContext, 'egress'>;
   spec: SandboxSpec;
-  /** `start`: runs each command until it has printed or ended, and tells what it printed first. `measure`: reads the output of the last and says how memory grew. */
+  /**
+   * `start`: runs each command to its end, and the last until it has printed or ended, and tells what each printed first.
+   * `measure`: reads the output of the last and says how memory grew.
+   */
   action: 'start' | 'measure';
   commands: readonly string[];
 }
@@ -30,7 +33,8 @@ async function startAll(opened: OpenSandbox): Promise<string[]> {
   for (const command of commands) {
     const handle = await opened.exec({ command });
     const { value } = await handle.output[Symbol.asyncIterator]().next();
-    printed.push(value?.data.toString() ?? '');
+    // What a command leaves behind is part of what runs until that has ended.
+    if (printed.push(value?.data.toString() ?? '') < commands.length) await handle.exit;
   }
   return printed;
 }

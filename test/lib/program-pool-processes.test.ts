@@ -79,7 +79,10 @@ it('programs that take long are started a few at a time, however many wait', asy
   const place = directory();
   const gate = join(place, 'gate');
   await makePipes(place, ['gate']);
-  const blocked = Array.from({ length: 60 }, () => run(['cat', gate]));
+  // Held open here for reading as well: nobody waits for the other side.
+  const held = await openFile(gate, 'r+');
+  onTestFinished(() => held.close());
+  const blocked = Array.from({ length: 60 }, () => run(['bash', '-c', 'read -r < "$0"', gate]));
   await until('several have started', () => starts() > 20);
   await until('no more are started', async () => {
     const before = starts();
@@ -87,16 +90,9 @@ it('programs that take long are started a few at a time, however many wait', asy
     return starts() === before;
   });
   expect(starts()).toBeLessThanOrEqual(45);
-  // Each reader ends when no writer is left.
-  let open = true;
-  const ended = Promise.all(blocked).finally(() => {
-    open = false;
-  });
-  while (open) {
-    (await openFile(gate, 'w')).close();
-    await delay(10);
-  }
-  expect((await ended).map(({ code }) => code)).toEqual(blocked.map(() => 0));
+  // Each reads one byte at a time, and so one line.
+  await held.write('\n'.repeat(blocked.length));
+  expect((await Promise.all(blocked)).map(({ code }) => code)).toEqual(blocked.map(() => 0));
 });
 
 it('a program that waits goes on when the one before it is ended because it takes too long', async () => {

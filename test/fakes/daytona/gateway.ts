@@ -81,7 +81,8 @@ export class FakeGateway {
   async #run(connection: Connection, sandbox: FakeSandbox, command: string, channel: ServerChannel): Promise<void> {
     sandbox.channels += 1;
     channel.on('error', () => undefined);
-    const started = await sandbox.machine?.exec(['/bin/sh', '-c', command]);
+    // Its machine may be removed meanwhile.
+    const started = await sandbox.machine?.exec(['/bin/sh', '-c', command]).catch(() => undefined);
     if (!started) return void channel.close();
     const cut = (): void => {
       if (this.isOld) return;
