@@ -114,6 +114,16 @@ describe('the dependency rule', () => {
     expect(importers.filter((path) => !path.startsWith('src/cli/'))).toEqual([]);
   });
 
+  it('only the editor of settings writes config.yaml and .env', () => {
+    const writers = /\b(changeKeys|unsetKey|takeOut|addToList|takeFromList|saveSecret|removeSecret|storeSecret|forgetSecret)\b/;
+    const importsOf = (path: string): string[] =>
+      [...read(path).matchAll(/import (?:type )?\{([^}]*)\} from '[^']*\/(?:edit|secrets-file|bind-secret)\.ts'/g)].map(
+        ([, names]) => names ?? '',
+      );
+    const importers = files('src/**/*.ts').filter((path) => importsOf(path).some((names) => writers.test(names)));
+    expect(importers).toEqual(['src/config/bind-secret.ts', 'src/config/settings-editor.ts']);
+  });
+
   function refusedImports(tree: string): Set<string> {
     const { status, stdout, stderr } = biome(['lint', '--reporter=json', '--max-diagnostics=none', tree], tree);
     expect(status, stderr).toBe(1);

@@ -1,5 +1,5 @@
-import { join } from 'node:path';
 import { egressRules } from '../config/egress-rules.ts';
+import { stateFile } from '../config/home.ts';
 import { installationId } from '../config/installation.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import { type Audience, type SandboxSettings, sandboxSettings } from '../config/sandbox-settings.ts';
@@ -91,7 +91,7 @@ export class App {
   store(): Promise<Store> {
     // The query layer takes a tenth of a second to load, which commands that need no store should not pay.
     this.#store ??= import('../stores/index.ts')
-      .then(({ openStore }) => openStore(join(this.loaded.home, 'state.db')))
+      .then(({ openStore }) => openStore(stateFile(this.loaded.home)))
       .catch((error: unknown) => {
         this.#store = undefined;
         throw error;

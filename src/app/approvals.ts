@@ -119,6 +119,11 @@ export class Approvals {
     this.note({ actor: 'hermetic', session: parts, kind: 'sandbox', what, outcome });
   }
 
+  /** What a running program made of configuration files that changed, by the command line or by hand. */
+  noteConfig(what: AuditEvent['what'], outcome: 'in force' | 'refused'): void {
+    this.note({ actor: 'hermetic', session: [], kind: 'config', what, outcome });
+  }
+
   /** The connections of a command, one event for each destination. */
   noteConnections(connections: CommandConnections): void {
     for (const event of connectionEvents(connections, this.#redact)) this.note(event);

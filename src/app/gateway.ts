@@ -91,7 +91,16 @@ export class GatewayProgram {
       : [];
     const channels = [...own, this.#page, this.#terminals, ...platforms].filter((channel) => channel !== undefined);
     this.channels = new Map(channels.map((channel) => [channel.kind, channel]));
-    this.config = new LiveConfig({ running: loaded, load: reload, apply: (next) => app.apply(next), log });
+    this.config = new LiveConfig({
+      running: loaded,
+      load: reload,
+      apply: (next, changed) => {
+        app.apply(next);
+        app.approvals.noteConfig({ changed }, 'in force');
+      },
+      refused: (problem) => app.approvals.noteConfig({ problem: app.redact(problem) }, 'refused'),
+      log,
+    });
     this.#outbox = new Outbox({
       ledger: store.outbox,
       channels: this.channels,

@@ -26,6 +26,7 @@ export async function servePage(
   const { config, environment, home } = app.loaded;
   const { web } = config;
   const idOf = (chat: string) => sessionId({ platform: page.kind, workspace: undefined, chat, thread: undefined, user: owner.id });
+  const { webLog, signIns, audit } = await app.store();
   return await serveWeb({
     host: web.host,
     port: web.port,
@@ -36,7 +37,8 @@ export async function servePage(
     log,
     refusalOf: (socket) => peers.refusalOfConnection('The page', socket),
     parts: {
-      chats: chatsOf(page, (await app.store()).webLog, owner),
+      chats: chatsOf(page, webLog, owner),
+      signIns,
       secrets: webSecrets({
         load: program.reload,
         follow: async () => {
@@ -44,6 +46,8 @@ export async function servePage(
           return program.config.problem;
         },
         obstacle: () => secretsObstacle(app),
+        record: (events) => audit.append(events),
+        redact: app.redact,
       }),
       status: async () => statusView(await gatewayStatus(program)),
       stop: async (chat) => void (await gateway.stopTurn(idOf(chat))),

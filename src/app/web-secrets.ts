@@ -1,12 +1,15 @@
-import { bindingChanges, boundEntry, forgetSecret, storeSecret } from '../config/bind-secret.ts';
+import { bindingChanges, boundEntry } from '../config/bind-secret.ts';
 import { secretProblems } from '../config/bound-secrets.ts';
-import { changeKeys } from '../config/edit.ts';
 import { rulesWithoutEffect } from '../config/egress-rules.ts';
 import { listedSecrets, secretsOverride, unusableSecrets, valueOverride } from '../config/listed-secrets.ts';
 import type { LoadedConfig } from '../config/load.ts';
-import { checkSecretName, secretNames } from '../config/secrets-file.ts';
+import { checkSecretName } from '../config/secrets-file.ts';
+import { SettingsEditor } from '../config/settings-editor.ts';
+import type { AuditEvent } from '../core/audit.ts';
 import { HermeticError } from '../core/errors.ts';
+import { pageOwner } from '../core/sign-ins.ts';
 import type { SecretChange, SecretsView, SecretView, WebSecrets } from '../http/parts.ts';
+import { Lane } from '../lib/lanes.ts';
 import { isObjectName, objectNameFlaw } from '../lib/variable-name.ts';
 import type { App } from './app.ts';
 import { findNetworkFacts } from './status/network-status.ts';
@@ -18,10 +21,16 @@ export interface WebSecretsDeps {
   follow(): Promise<string | undefined>;
   /** Why sessions of chats do not use secrets. */
   obstacle(): Promise<string | undefined>;
+  /** Puts changes by the owner into the audit log. */
+  record(events: readonly AuditEvent[]): Promise<void>;
+  redact(text: string): string;
 }
 
 /** What the page does with secrets: the same as `hermetic secret`, in the same words. */
-export function webSecrets({ load, follow, obstacle }: WebSecretsDeps): WebSecrets {
+export function webSecrets({ load, follow, obstacle, record, redact }: WebSecretsDeps): WebSecrets {
+  // What is read before a change still holds when it is made.
+  const lane = new Lane();
+  const settingsOf = ({ files }: LoadedConfig): SettingsEditor => new SettingsEditor({ files, actor: pageOwner, record, redact });
   /** The effect of a change that is written. */
   const effect = async (ifUsed: string, ...notes: (string | undefined)[]): Promise<string> => {
     const problem = await follow();
@@ -32,21 +41,26 @@ export function webSecrets({ load, follow, obstacle }: WebSecretsDeps): WebSecre
     view: async (): Promise<SecretsView> => ({ secrets: secretViews(load()), obstacle: (await obstacle()) ?? null }),
 
     set: async (name, change) => {
-      // Everything up to the first await is one step, so that changes that come at once follow each other.
-      const done = write(load(), name, change);
+      const done = await lane.run(async () => {
+        const before = load();
+        return await write(before, settingsOf(before), name, change);
+      });
       const loaded = load();
       const notes = [secretsOverride(loaded), change.value === undefined ? undefined : valueOverride(loaded, name)];
       return `${done} ${await effect('Sessions use it from the next command on.', ...notes)}`;
     },
 
     remove: async (name) => {
-      const loaded = load();
-      const entry = boundEntry(loaded, name);
-      // Security: other values of `.env`, such as the token of a bot, are not for the page. None has such a name.
-      if (!entry && !isObjectName(name)) throw new HermeticError('secret/not-found', 'No secret of this name is bound to hosts.');
-      const override = secretsOverride(loaded);
-      if (override !== undefined) throw new HermeticError('config/bad-value', `Nothing was changed: ${override}.`);
-      forgetSecret(loaded.files, name);
+      const entry = await lane.run(async () => {
+        const loaded = load();
+        const bound = boundEntry(loaded, name);
+        // Security: other values of `.env`, such as the token of a bot, are not for the page. None has such a name.
+        if (!bound && !isObjectName(name)) throw new HermeticError('secret/not-found', 'No secret of this name is bound to hosts.');
+        const override = secretsOverride(loaded);
+        if (override !== undefined) throw new HermeticError('config/bad-value', `Nothing was changed: ${override}.`);
+        await settingsOf(loaded).forgetSecret(name);
+        return bound;
+      });
       const { env = name } = entry ?? {};
       const after = load();
       const kept = after.environment[env] === undefined ? undefined : `its value is still in ${env}`;
@@ -56,7 +70,7 @@ export function webSecrets({ load, follow, obstacle }: WebSecretsDeps): WebSecre
 }
 
 /** Gives back what was done. */
-function write(loaded: LoadedConfig, name: string, { hosts: given, value }: SecretChange): string {
+async function write(loaded: LoadedConfig, settings: SettingsEditor, name: string, { hosts: given, value }: SecretChange): Promise<string> {
   const hosts = [...new Set(given)];
   checkSecretName(name);
   const entry = boundEntry(loaded, name);
@@ -64,11 +78,10 @@ function write(loaded: LoadedConfig, name: string, { hosts: given, value }: Secr
   const env = value === undefined ? entry?.env : undefined;
   const changes = bindingChanges(loaded, name, { hosts, ...(env !== undefined && { env }) });
   if (value === undefined) {
-    changeKeys(loaded.files.config, changes);
+    await settings.bindSecret(name, { changes, hosts });
     return `${name} is bound to ${hosts.join(', ')}.`;
   }
-  const isKnown = secretNames(loaded.files.dotenv).includes(name);
-  storeSecret(loaded.files, name, value, changes);
+  const isKnown = await settings.storeSecret(name, value, { changes, hosts });
   return `${name} is ${isKnown ? 'replaced' : 'stored'} and bound to ${hosts.join(', ')}.`;
 }
 

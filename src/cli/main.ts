@@ -8,6 +8,7 @@ import { configCommand } from './commands/config.ts';
 import { doctorCommand } from './commands/doctor.ts';
 import { mcpCommand } from './commands/mcp.ts';
 import { networkCommand } from './commands/network.ts';
+import { pageCommand } from './commands/page.ts';
 import { pairingCommand } from './commands/pairing.ts';
 import { runCommand } from './commands/run.ts';
 import { sandboxCommand } from './commands/sandbox.ts';
@@ -33,6 +34,7 @@ const commands: Readonly<Record<string, (io: CliIo) => Command>> = {
   sandbox: sandboxCommand,
   approvals: approvalsCommand,
   pairing: pairingCommand,
+  page: pageCommand,
   audit: auditCommand,
   status: statusCommand,
   doctor: doctorCommand,

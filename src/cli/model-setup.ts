@@ -1,11 +1,12 @@
-import { type Changes, changeKeys, checkChanges } from '../config/edit.ts';
+import { type Changes, checkChanges } from '../config/edit.ts';
 import type { LoadedConfig } from '../config/load.ts';
-import { saveSecret } from '../config/secrets-file.ts';
 import type { ModelFailure } from '../core/agent.ts';
 import { HermeticError } from '../core/errors.ts';
 import { checkModel } from '../models/check.ts';
 import { openModel } from '../models/index.ts';
 import { type ProviderName, providers } from '../models/providers.ts';
+import type { CliIo } from './io.ts';
+import { withSettings } from './with-settings.ts';
 
 export interface ModelChoice {
   provider: ProviderName;
@@ -37,13 +38,16 @@ export function checkChoice(choice: Omit<ModelChoice, 'key'>): void {
 }
 
 /** The key first: a configuration that names a model whose key is missing would be worse than none. */
-export function saveModel({ files, config }: LoadedConfig, choice: ModelChoice): void {
+export async function saveModel(io: CliIo, { config }: LoadedConfig, choice: ModelChoice): Promise<void> {
   checkChoice(choice);
-  if (choice.key !== undefined) saveSecret(files.dotenv, keyVariableOf(choice), choice.key);
+  const { key } = choice;
   const isOther = config.model.provider !== choice.provider || config.model.model !== choice.model;
   // It was said of another model.
   const outdated = isOther ? { 'model.context_tokens': undefined } : {};
-  changeKeys(files.config, { ...changesFor(choice), ...outdated });
+  await withSettings(io, async (settings) => {
+    if (key !== undefined) await settings.storeSecret(keyVariableOf(choice), key);
+    await settings.change({ ...changesFor(choice), ...outdated });
+  });
 }
 
 function changesFor({ provider, model, baseUrl, keyVariable }: Omit<ModelChoice, 'key'>): Changes {

@@ -8,3 +8,8 @@ export function personHere(): string {
     return `user ${process.getuid?.() ?? '?'}`;
   }
 }
+
+/** The same person as an actor, among those of chats. */
+export function shellPerson(): string {
+  return `shell:${personHere()}`;
+}

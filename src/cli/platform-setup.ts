@@ -1,11 +1,12 @@
 import type { ChannelDriver } from '../channels/driver.ts';
 import { channelDrivers } from '../channels/index.ts';
 import type { ChannelSetup } from '../channels/setup.ts';
-import { changeKeys, checkChanges } from '../config/edit.ts';
+import { checkChanges } from '../config/edit.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import { platformSections } from '../config/schema.ts';
-import { saveSecret } from '../config/secrets-file.ts';
 import { HermeticError } from '../core/errors.ts';
+import type { CliIo } from './io.ts';
+import { withSettings } from './with-settings.ts';
 
 /** A platform that is being connected: what it needs, and what was entered for that. */
 export interface PlatformChoice {
@@ -49,7 +50,7 @@ export async function tryPlatform(loaded: LoadedConfig, { driver, setup, entered
   return await setup.check({ secret: valueFor, options: { ...sectionOf(loaded, driver.kind), ...Object.fromEntries(plain) } });
 }
 
-export function savePlatform(loaded: LoadedConfig, { driver, entered }: PlatformChoice): void {
+export async function savePlatform(io: CliIo, loaded: LoadedConfig, { driver, entered }: PlatformChoice): Promise<void> {
   const isSecret = (option: string): boolean => driver.secrets.includes(option);
   const changes = {
     ...Object.fromEntries(
@@ -58,10 +59,10 @@ export function savePlatform(loaded: LoadedConfig, { driver, entered }: Platform
     [`${driver.kind}.enabled`]: 'true',
   };
   checkChanges(changes);
-  for (const [option, value] of entered) {
-    if (isSecret(option)) saveSecret(loaded.files.dotenv, whereWritten(loaded, driver, option), value);
-  }
-  changeKeys(loaded.files.config, changes);
+  await withSettings(io, async (settings) => {
+    for (const [option, value] of entered) if (isSecret(option)) await settings.storeSecret(whereWritten(loaded, driver, option), value);
+    await settings.change(changes);
+  });
 }
 
 function sectionOf({ config }: LoadedConfig, kind: string): Readonly<Record<string, unknown>> {

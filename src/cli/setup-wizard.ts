@@ -31,8 +31,8 @@ export async function setupWizard(io: CliIo, loaded: LoadedConfig): Promise<bool
   const on = streamsOf(io);
   clack.intro('Hermetic', on);
   try {
-    await modelStep(on, loaded);
-    await platformSteps(on, loaded);
+    await modelStep(io, loaded);
+    await platformSteps(io, loaded);
   } catch (error) {
     if (!(error instanceof Cancelled)) throw error;
     clack.cancel('Cancelled. Nothing else was changed.', on);
@@ -53,7 +53,8 @@ export async function askFor(io: CliIo, message: string, isSecret: boolean): Pro
   }
 }
 
-async function modelStep(on: Streams, loaded: LoadedConfig): Promise<void> {
+async function modelStep(io: CliIo, loaded: LoadedConfig): Promise<void> {
+  const on = streamsOf(io);
   const { model: now } = loaded.config;
   const skip = 'none' as const;
   const names: readonly ProviderName[] = ['anthropic', 'openai', 'google', 'openrouter', 'ollama', 'openai-compatible'];
@@ -75,7 +76,7 @@ async function modelStep(on: Streams, loaded: LoadedConfig): Promise<void> {
     const next = await tried(on, () => tryModel(loaded, choice).then((failure) => failure && problemText(failure)));
     if (next === 'again') continue;
     if (next === 'stop') throw new Cancelled();
-    saveModel(loaded, choice);
+    await saveModel(io, loaded, choice);
     clack.log.success(`Saved in ${loaded.files.config}${choice.key === undefined ? '' : ` and ${loaded.files.dotenv}`}.`, {
       output: on.output,
     });
@@ -129,7 +130,7 @@ async function askModel(on: Streams, loaded: LoadedConfig, provider: ProviderNam
 }
 
 /** One platform after another, until the person wants no more. */
-async function platformSteps(on: Streams, loaded: LoadedConfig): Promise<void> {
+async function platformSteps(io: CliIo, loaded: LoadedConfig): Promise<void> {
   const connected = new Set(platforms.filter((driver) => isEnabled(loaded, driver)));
   for (;;) {
     const others = platforms.filter((driver) => !connected.has(driver));
@@ -141,16 +142,17 @@ async function platformSteps(on: Streams, loaded: LoadedConfig): Promise<void> {
           { value: 'none', label: 'none', hint: 'the page and the terminal need none' },
           ...others.map((driver) => ({ value: driver, label: driver.name, hint: driver.summary })),
         ],
-        ...on,
+        ...streamsOf(io),
       }),
     );
     if (chosen === 'none') return;
-    await platformStep(on, loaded, chosen);
+    await platformStep(io, loaded, chosen);
     connected.add(chosen);
   }
 }
 
-async function platformStep(on: Streams, loaded: LoadedConfig, driver: ChannelDriver): Promise<void> {
+async function platformStep(io: CliIo, loaded: LoadedConfig, driver: ChannelDriver): Promise<void> {
+  const on = streamsOf(io);
   const setup = await driver.setup();
   clack.note(setup.steps.map((step, index) => `${index + 1}. ${step}`).join('\n'), driver.name, { output: on.output });
   for (;;) {
@@ -166,7 +168,7 @@ async function platformStep(on: Streams, loaded: LoadedConfig, driver: ChannelDr
     });
     if (next === 'again') continue;
     if (next === 'stop') throw new Cancelled();
-    savePlatform(loaded, choice);
+    await savePlatform(io, loaded, choice);
     clack.log.success(`${driver.name} is enabled. ${setup.next}`, { output: on.output });
     return;
   }

@@ -2,7 +2,7 @@ import { HermeticError } from '../core/errors.ts';
 import { nearest } from '../lib/nearest.ts';
 import { valueFlaw } from './bound-secrets.ts';
 import { conflictsIn } from './conflicts.ts';
-import { type Changes, changeKeys, takeOut, tryChanges } from './edit.ts';
+import { type Changes, changeKeys, takeOut, type Writing } from './edit.ts';
 import { throwProblems } from './explain.ts';
 import type { Home } from './home.ts';
 import { configKeys, valueAt } from './keys.ts';
@@ -24,7 +24,7 @@ export function bindingChanges(loaded: LoadedConfig, name: string, chosen: Bindi
   const { env: _, ...known } = boundEntry(loaded, name) ?? { hosts: [] };
   const entry = withoutDefaults({ ...known, ...chosen });
   const changes = { [`secrets.${name}`]: JSON.stringify(entry) };
-  tryChanges(loaded.files.config, changes);
+  changeKeys(loaded.files.config, changes, 'try');
   const secrets = { ...loaded.config.secrets, [name]: entry };
   const settings = configKeys.map((key): Setting => {
     return { key, value: key.name === 'secrets' ? secrets : valueAt(loaded.config, key), origin: { source: 'default' } };
@@ -40,24 +40,30 @@ export function boundEntry({ config }: Pick<LoadedConfig, 'config'>, name: strin
 }
 
 /** Stores the value of a secret, and binds it when there are `changes` for that. Throws, and nothing is changed, for a value that cannot be stored or bound. */
-export function storeSecret(files: Home['files'], name: string, value: string, changes: Changes | undefined): void {
+export function storeSecret(
+  files: Home['files'],
+  name: string,
+  value: string,
+  changes: Changes | undefined,
+  writing: Writing = 'write',
+): void {
   checkSecretValue(value);
   const flaw = changes && valueFlaw(value);
   if (flaw) throw new HermeticError('usage/bad-argument', `The value cannot be bound to hosts: it ${flaw}. Nothing was changed.`);
-  if (changes) changeKeys(files.config, changes);
-  saveSecret(files.dotenv, name, value);
+  if (changes) changeKeys(files.config, changes, writing);
+  saveSecret(files.dotenv, name, value, writing);
 }
 
-interface Forgotten {
+export interface Forgotten {
   /** Whether `.env` had a value. */
   wasStored: boolean;
   wasBound: boolean;
 }
 
 /** Takes the value of a secret out of `.env` and its binding out of config.yaml. Throws when there is neither. */
-export function forgetSecret(files: Home['files'], name: string): Forgotten {
-  const wasStored = removeSecret(files.dotenv, name);
-  const wasBound = unbind(files, name, wasStored);
+export function forgetSecret(files: Home['files'], name: string, writing: Writing = 'write'): Forgotten {
+  const wasStored = removeSecret(files.dotenv, name, writing);
+  const wasBound = unbind(files, name, wasStored, writing);
   if (wasStored || wasBound) return { wasStored, wasBound };
   const meant = nearest(name, secretNames(files.dotenv));
   throw new HermeticError('secret/not-found', `${files.dotenv} has no secret of this name.${meant ? ` Did you mean ${meant}?` : ''}`, {
@@ -65,11 +71,13 @@ export function forgetSecret(files: Home['files'], name: string): Forgotten {
   });
 }
 
-function unbind(files: Home['files'], name: string, wasStored: boolean): boolean {
+function unbind(files: Home['files'], name: string, wasStored: boolean, writing: Writing): boolean {
   try {
-    return takeOut(files.config, `secrets.${name}`);
+    return takeOut(files.config, `secrets.${name}`, writing);
   } catch (error) {
     if (!wasStored || !(error instanceof HermeticError)) throw error;
+    // The value goes all the same.
+    if (writing === 'try') return false;
     const { code, message, hint } = error;
     throw new HermeticError(code, `${name} is removed from ${files.dotenv}. A binding in config.yaml was not changed: ${message}`, {
       hint,

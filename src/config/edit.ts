@@ -16,24 +16,18 @@ type Values = Record<string, Record<string, unknown>>;
 /** Texts for keys, by their names; undefined takes a key out. */
 export type Changes = Readonly<Record<string, string | undefined>>;
 
+/** With `try`, does everything but write: throws, and gives back, what it would. */
+export type Writing = 'write' | 'try';
+
 /** Throws when one of them is no key, or not a value of its key. */
 export function checkChanges(changes: Changes): void {
   for (const [name, text] of Object.entries(changes)) checkedChange(name, text);
 }
 
-/** Throws when `changeKeys` would refuse. */
-export function tryChanges(file: string, changes: Changes): void {
-  applyChanges(file, changes, true);
-}
-
 /** Changes keys of a config.yaml all at once, making the file when there is none. Writes only a file that would load as a whole. */
-export function changeKeys(file: string, changes: Changes): void {
-  applyChanges(file, changes, false);
-}
-
-function applyChanges(file: string, changes: Changes, isTrial: boolean): void {
+export function changeKeys(file: string, changes: Changes, writing: Writing = 'write'): void {
   const checked = Object.entries(changes).map(([name, text]) => checkedChange(name, text));
-  edit(file, isTrial, (before = '') => {
+  edit(file, writing, (before = '') => {
     const wanted = valuesOf(before);
     let after: string | undefined = before;
     for (const { section, key, value } of checked.flatMap((change) => entriesOf(change, wanted))) {
@@ -78,17 +72,17 @@ function checkedChange(name: string, text: string | undefined): Change {
  * Takes one key out of a config.yaml, also one that does not exist by now. false when the file does not set it; throws
  * when it is no key either.
  */
-export function unsetKey(file: string, name: string): boolean {
-  const found = takeOut(file, name);
+export function unsetKey(file: string, name: string, writing: Writing = 'write'): boolean {
+  const found = takeOut(file, name, writing);
   if (!found && !findKey(name)) throw unknownKeyError(name);
   return found;
 }
 
 /** Does the same for a name that need not be that of a key. What leaves fewer mistakes than there were is written, although the file does not load yet. */
-export function takeOut(file: string, name: string): boolean {
+export function takeOut(file: string, name: string, writing: Writing = 'write'): boolean {
   const [section = '', key] = name.split(/\.(.*)/s);
   let found = false;
-  edit(file, false, (before) => {
+  edit(file, writing, (before) => {
     const wanted = valuesOf(before ?? '');
     const isWhole = key === undefined && findKey(name) !== undefined;
     const names = Object.keys(wanted[section] ?? {}).filter((one) => isWhole || one === key);
@@ -102,9 +96,15 @@ export function takeOut(file: string, name: string): boolean {
 }
 
 /** Adds an entry at the end of a list of a config.yaml, unless the list has it. False then. Other entries stay as they are written. */
-export function addToList(file: string, name: string, entry: string, isSame: (other: string) => boolean): boolean {
+export function addToList(
+  file: string,
+  name: string,
+  entry: string,
+  isSame: (other: string) => boolean,
+  writing: Writing = 'write',
+): boolean {
   let isAdded = false;
-  editList(file, name, (text, entries, { section, key }) => {
+  editList(file, name, writing, (text, entries, { section, key }) => {
     isAdded = !entries.some((one) => typeof one === 'string' && isSame(one));
     return isAdded ? { after: spliceItemIn(text, section, key, entry), left: [...entries, entry] } : undefined;
   });
@@ -112,9 +112,9 @@ export function addToList(file: string, name: string, entry: string, isSame: (ot
 }
 
 /** Takes entries out of a list of a config.yaml. Returns them; the others stay as they are written. */
-export function takeFromList(file: string, name: string, isMeant: (entry: string) => boolean): string[] {
+export function takeFromList(file: string, name: string, isMeant: (entry: string) => boolean, writing: Writing = 'write'): string[] {
   const taken: string[] = [];
-  editList(file, name, (text, entries, { section, key }) => {
+  editList(file, name, writing, (text, entries, { section, key }) => {
     taken.length = 0;
     let after: string | undefined = text;
     const left = [...entries];
@@ -132,10 +132,10 @@ export function takeFromList(file: string, name: string, isMeant: (entry: string
 type ListKey = { section: string; key: string };
 type ListChange = (text: string, entries: readonly unknown[], where: ListKey) => { after: string | undefined; left: unknown[] } | undefined;
 
-function editList(file: string, name: string, change: ListChange): void {
+function editList(file: string, name: string, writing: Writing, change: ListChange): void {
   const { section, key } = findKey(name) ?? {};
   if (section === undefined || key === undefined) throw unknownKeyError(name);
-  edit(file, false, (before = '') => {
+  edit(file, writing, (before = '') => {
     const wanted = valuesOf(before);
     const entries = wanted[section]?.[key] ?? [];
     const changed = change(before, Array.isArray(entries) ? entries : [], { section, key });
@@ -152,8 +152,7 @@ interface Edit {
   mistakes?: number;
 }
 
-/** A trial writes nothing. */
-function edit(file: string, isTrial: boolean, change: (before: string | undefined) => Edit | undefined): void {
+function edit(file: string, writing: Writing, change: (before: string | undefined) => Edit | undefined): void {
   refuseForeign(file, dirname(file));
   try {
     replaceFile(file, { mode: 0o600 }, (before) => {
@@ -170,7 +169,7 @@ function edit(file: string, isTrial: boolean, change: (before: string | undefine
       }
       if (problems.length === 0) throwProblems(conflictsIn(settings, { config: file, dotenv: '' }));
       else if (problems.length >= (result.mistakes ?? 0)) throwProblems(problems);
-      return isTrial ? undefined : after;
+      return writing === 'try' ? undefined : after;
     });
   } catch (error) {
     if (error instanceof HermeticError) throw error;

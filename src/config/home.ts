@@ -29,6 +29,11 @@ export function findHome({ environment, home }: HomeRequest): Home {
   return { directory, userHome, files: { config: join(directory, 'config.yaml'), dotenv: join(directory, '.env') } };
 }
 
+/** Where the state database of a home is. */
+export function stateFile(home: string): string {
+  return join(home, 'state.db');
+}
+
 /** Different for every version of the files; also when a mode changes, which may make them unfit to be read. Never throws. */
 export function filesVersion({ directory, files }: Pick<Home, 'directory' | 'files'>): string {
   const look = <T>(path: string, at: (found: BigIntStats) => T): T | string => {

@@ -13,8 +13,10 @@ export interface LiveConfigOptions {
   running: LoadedConfig;
   /** Throws when there is a mistake. */
   load(): LoadedConfig;
-  /** Told of every version that is in force from now on. */
-  apply(loaded: LoadedConfig): void;
+  /** Told of every version that is in force from now on, and what changed: names of keys and variables. */
+  apply(loaded: LoadedConfig, changed: readonly string[]): void;
+  /** Told of every problem that keeps the files from coming into force. */
+  refused(problem: string): void;
   log(line: string): void;
 }
 
@@ -109,13 +111,16 @@ export class LiveConfig {
   }
 
   #take(outcome: LoadedConfig | HermeticError): void {
-    const { running, log, apply } = this.#options;
+    const { running, log, apply, refused } = this.#options;
     if (outcome instanceof HermeticError) {
       // Security: people in chats read it, and where the home is is not their business.
       const [first, ...others] = withoutHome(outcome.message, running.home).split('\n');
       const more = others.length > 0 ? ` (${others.length} more: hermetic config check)` : '';
       const problem = `${first}${more} The last good configuration stays in force.`;
-      if (problem !== this.problem) log(`configuration: ${problem}`);
+      if (problem !== this.problem) {
+        log(`configuration: ${problem}`);
+        refused(problem);
+      }
       this.problem = problem;
       return;
     }
@@ -130,7 +135,7 @@ export class LiveConfig {
     this.#current = next;
     if (changed.length === 0) return;
     log(`configuration: ${changed.join(', ')} changed`);
-    apply(next);
+    apply(next, changed);
   }
 
   #tellOfUnused(warnings: LoadedConfig['warnings'], known: LoadedConfig['warnings'] = []): void {

@@ -4,6 +4,7 @@ import { parseDotenv, removeFromDotenv, setInDotenv } from '../lib/dotenv.ts';
 import { errorText } from '../lib/error-text.ts';
 import { replaceFile } from '../lib/replace-file.ts';
 import { isObjectName, looksLikeVariable, objectNameFlaw } from '../lib/variable-name.ts';
+import type { Writing } from './edit.ts';
 import { readTextFile, refuseForeign } from './home.ts';
 import { configKeys } from './keys.ts';
 import { decidesStart } from './start-variables.ts';
@@ -58,21 +59,24 @@ export function checkSecretValue(value: string): void {
 }
 
 /** Security: a file that does not exist yet is made for its owner alone. */
-export function saveSecret(file: string, name: string, value: string): void {
-  change(file, (text) => setInDotenv(text, name, value));
+export function saveSecret(file: string, name: string, value: string, writing: Writing = 'write'): void {
+  change(file, writing, (text) => setInDotenv(text, name, value));
 }
 
 /** false when the file does not have it. */
-export function removeSecret(file: string, name: string): boolean {
+export function removeSecret(file: string, name: string, writing: Writing = 'write'): boolean {
   if (!secretNames(file).includes(name)) return false;
-  change(file, (text) => removeFromDotenv(text, name));
+  change(file, writing, (text) => removeFromDotenv(text, name));
   return true;
 }
 
-function change(file: string, edit: (text: string) => string): void {
+function change(file: string, writing: Writing, edit: (text: string) => string): void {
   refuseForeign(file, dirname(file));
   try {
-    replaceFile(file, { mode: 0o600 }, (text = '') => edit(text));
+    replaceFile(file, { mode: 0o600 }, (text = '') => {
+      const after = edit(text);
+      return writing === 'try' ? undefined : after;
+    });
   } catch (error) {
     const reason = errorText(error);
     throw new HermeticError('config/unreadable', `${file} was not changed: ${reason}.`, { cause: error });

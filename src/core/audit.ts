@@ -13,6 +13,10 @@ export const auditKinds = [
   'sandbox',
   'network',
   'message',
+  'page',
+  'access',
+  'config',
+  'secret',
 ] as const;
 export type AuditKind = (typeof auditKinds)[number];
 

@@ -251,7 +251,7 @@ export type PairingOutcome =
 
 /**
  * Security: a code is stored as a salted, slow hash; reading the store is not enough to pair. What one person asks for, or one approver
- * gets wrong, takes nothing from anybody else.
+ * gets wrong, takes nothing from anybody else. Every change, and every wrong code, is in the audit log, or was not made.
  */
 export interface PairingLedger {
   /**
@@ -265,7 +265,7 @@ export interface PairingLedger {
    */
   approve(code: string, by: string, role: PairedPerson['role'], at: Date, isOwner?: boolean): Promise<PairingOutcome>;
   /** At once, and with the code the person may have open. False when it was not paired. */
-  revoke(platform: string, person: string): Promise<boolean>;
+  revoke(platform: string, person: string, by: string, at: Date): Promise<boolean>;
   find(platform: string, person: string): Promise<PairedPerson | undefined>;
   /** The longest paired first. */
   paired(): Promise<PairedPerson[]>;

@@ -38,6 +38,7 @@ export const errorCodes = {
   'gateway/running': 'Another gateway runs for this home.',
   'gateway/refused': 'The running gateway does not take this terminal.',
   'gateway/gone': 'The gateway ended while a terminal was connected to it.',
+  'page/not-found': 'No browser is signed in under this id.',
   'pairing/not-found': 'No such code is waiting, or no person of this name is paired.',
   'pairing/locked': 'Too many wrong codes were tried. None is looked at for a while.',
   'session/not-found': 'There is no session of this name.',

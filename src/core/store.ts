@@ -5,6 +5,7 @@ import type { ChannelNoteLedger } from './channel-notes.ts';
 import type { CardLedger, ConversationLedger, InboxLedger, OutboxLedger, PairingLedger, PeopleLedger } from './conversation.ts';
 import type { HermeticError } from './errors.ts';
 import type { SetAsideLedger } from './set-aside.ts';
+import type { SignInLedger } from './sign-ins.ts';
 import type { WebLog } from './web-log.ts';
 
 /**
@@ -31,6 +32,7 @@ export interface Store {
   readonly cards: CardLedger;
   readonly channelNotes: ChannelNoteLedger;
   readonly webLog: WebLog;
+  readonly signIns: SignInLedger;
   readonly background: BackgroundLedger;
   /** Resolves, before anybody hears of it otherwise, when something did not get to the disk. From then on everything rejects. */
   readonly lost: Promise<HermeticError>;

@@ -1,19 +1,22 @@
 import type { Context } from 'hono';
 import { streamSSE } from 'hono/streaming';
 import type { WebEvent } from '../core/web-log.ts';
-import { refusal, type Web } from './guard.ts';
+import { refusal, signInOf, type Web } from './guard.ts';
 import type { HttpLimits, HttpParts } from './parts.ts';
+import type { SignInWatch } from './sign-in-watch.ts';
 
 /** Pages that follow a chat. */
 export class Followers {
   readonly #parts: HttpParts;
   readonly #limits: HttpLimits;
+  readonly #watch: SignInWatch;
   readonly #closing = new AbortController();
   #count = 0;
 
-  constructor(parts: HttpParts, limits: HttpLimits) {
+  constructor(parts: HttpParts, limits: HttpLimits, watch: SignInWatch) {
     this.#parts = parts;
     this.#limits = limits;
+    this.#watch = watch;
   }
 
   /** Ends all of them. */
@@ -27,10 +30,13 @@ export class Followers {
     if (this.#count >= this.#limits.maxFollowers || this.#closing.signal.aborted) return refusal(context, 503, 'Too many pages are open.');
     this.#count += 1;
     const ended = new AbortController();
-    const signal = AbortSignal.any([ended.signal, this.#closing.signal]);
+    const signIn = signInOf(context);
+    const watched = signIn && this.#watch.watch(signIn);
+    const signal = AbortSignal.any([ended.signal, this.#closing.signal, ...(watched ? [watched.signal] : [])]);
     const end = (): void => {
       if (!ended.signal.aborted) this.#count -= 1;
       ended.abort();
+      watched?.release();
     };
     try {
       const events = await this.#parts.chats.follow(chat, after, signal);

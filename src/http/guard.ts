@@ -4,12 +4,24 @@ import type { HttpBindings } from '@hono/node-server';
 import type { Context, MiddlewareHandler } from 'hono';
 import { getCookie } from 'hono/cookie';
 import { secureHeaders } from 'hono/secure-headers';
+import type { PageVisitor, SignIn } from '../core/sign-ins.ts';
 import type { Rate } from '../lib/rate.ts';
 import type { Gatekeeper } from './auth.ts';
+import { browserName } from './browser-name.ts';
 import { clientNetwork } from './client-network.ts';
+import type { RefusedVisits } from './refused-visits.ts';
 import { isLoopback, type Site } from './site.ts';
 
-export type Web = { Bindings: HttpBindings };
+export type Web = { Bindings: HttpBindings; Variables: { credentials?: Credentials } };
+
+/** What a request shows of who makes it. */
+interface Credentials {
+  isOwner: boolean;
+  isAttempt: boolean;
+  isBearer: boolean;
+  /** Of its cookie. */
+  signIn: SignIn | undefined;
+}
 
 export interface GuardParts {
   site: () => Site;
@@ -22,6 +34,8 @@ export interface GuardParts {
   trustForwarded: boolean;
   /** Why the program at the other end of a connection may not use what is not for everybody. */
   refusalOf: (socket: Socket) => Promise<string | undefined>;
+  /** Keeps records of those who are not let in. */
+  refused: RefusedVisits;
 }
 
 const pageHeaders = secureHeaders({
@@ -61,13 +75,13 @@ export const loginPath = '/api/login';
  * every user of this machine, use up nothing of the owner's.
  */
 export function guardAll({ site, keeper, requests, ownRequests, trustForwarded }: GuardParts): MiddlewareHandler<Web> {
-  const waitFor = (context: Context<Web>): number => {
-    if (credentialsOf(context, keeper).isOwner) return ownRequests.take('owner');
+  const waitFor = async (context: Context<Web>): Promise<number> => {
+    if ((await credentialsOf(context, keeper)).isOwner) return ownRequests.take('owner');
     // Whether it is the owner's is known when its content is read; what is wrong is counted there.
     return context.req.path === loginPath ? 0 : requests.take(addressOf(context, trustForwarded));
   };
   return async (context, next) => {
-    const wait = waitFor(context);
+    const wait = await waitFor(context);
     if (wait > 0) return tooMany(context, wait);
     const host = context.req.header('host') ?? '';
     // Security: a page whose name was made to lead here must not pass for ours.
@@ -82,19 +96,22 @@ export function guardAll({ site, keeper, requests, ownRequests, trustForwarded }
  * For routes of the owner. Security: the right token or cookie is let in however many wrong ones came from the same address,
  * which others may share. That tells a guesser nothing within reach: tokens are too long to be guessed.
  */
-export function guardOwn({ site, keeper, failures, trustForwarded, refusalOf }: GuardParts): MiddlewareHandler<Web> {
+export function guardOwn({ site, keeper, failures, trustForwarded, refusalOf, refused }: GuardParts): MiddlewareHandler<Web> {
   return async (context, next) => {
-    const { isOwner, isAttempt, isBearer } = credentialsOf(context, keeper);
+    const { isOwner, isAttempt, isBearer } = await credentialsOf(context, keeper);
     if (!isOwner) {
       const wait = isAttempt ? failures.take(addressOf(context, trustForwarded)) : 0;
       if (wait > 0) return tooMany(context, wait);
+      // A cookie that is good no more is what every browser has some day.
+      if (isBearer) await refused.note(visitorOf(context, trustForwarded), 'a wrong token');
       context.header('www-authenticate', 'Bearer');
       return refusal(context, 401, 'A bearer token, or the cookie of this page, is needed.');
     }
     if (!isBearer && !isFromOwnPage(context, site())) return refusal(context, 403, 'Only the page itself may use its cookie.');
     const why = await refusalOf(context.env.incoming.socket);
-    if (why !== undefined) return refusal(context, 403, why);
-    return await next();
+    if (why === undefined) return await next();
+    await refused.note(visitorOf(context, trustForwarded), why);
+    return refusal(context, 403, why);
   };
 }
 
@@ -127,12 +144,28 @@ function isOfPage({ origin, 'sec-fetch-site': site = 'none' }: IncomingHttpHeade
   return origin !== undefined || (site !== 'none' && site !== 'same-origin');
 }
 
-function credentialsOf(context: Context<Web>, keeper: Gatekeeper): { isOwner: boolean; isAttempt: boolean; isBearer: boolean } {
+/** Found out once for a request. */
+async function credentialsOf(context: Context<Web>, keeper: Gatekeeper): Promise<Credentials> {
+  const known = context.get('credentials');
+  if (known) return known;
   const bearer = bearerOf(context);
   const cookies = cookiesOf(context);
-  const isOwner = bearer === undefined ? cookies.some((cookie) => keeper.isCookie(cookie)) : keeper.isToken(bearer);
+  let signIn: SignIn | undefined;
+  if (bearer === undefined) for (const cookie of cookies) signIn ??= await keeper.signInOf(cookie);
+  const isOwner = bearer === undefined ? signIn !== undefined : keeper.isToken(bearer);
   // A page that was never let in asks before it knows; that is no attempt.
-  return { isOwner, isAttempt: bearer !== undefined || cookies.length > 0, isBearer: bearer !== undefined };
+  const found = { isOwner, isAttempt: bearer !== undefined || cookies.length > 0, isBearer: bearer !== undefined, signIn };
+  context.set('credentials', found);
+  return found;
+}
+
+/** The sign-in of the browser that asks; undefined when it is a program with the token. */
+export function signInOf(context: Context<Web>): SignIn | undefined {
+  return context.get('credentials')?.signIn;
+}
+
+export function visitorOf(context: Context<Web>, trustForwarded: boolean): PageVisitor {
+  return { browser: browserName(context.req.header('user-agent') ?? ''), network: addressOf(context, trustForwarded) };
 }
 
 /**
@@ -161,7 +194,7 @@ export function tooMany(context: Context<Web>, seconds: number): Response {
   return refusal(context, 429, `Too many requests. Try again in ${seconds} s.`);
 }
 
-export function addressOf(context: Context<Web>, trustForwarded: boolean): string {
+function addressOf(context: Context<Web>, trustForwarded: boolean): string {
   const forwarded = trustForwarded ? context.req.header('x-forwarded-for')?.split(',').at(-1)?.trim() : undefined;
   return clientNetwork(forwarded || context.env.incoming.socket.remoteAddress || 'unknown');
 }

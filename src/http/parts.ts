@@ -1,3 +1,4 @@
+import type { SignIn, SignInLedger } from '../core/sign-ins.ts';
 import type { WebChats } from '../core/web-log.ts';
 
 /** One line of the status panel. */
@@ -58,6 +59,12 @@ export interface WebSecrets {
   remove(name: string): Promise<string>;
 }
 
+/** One of the browsers that are signed in. */
+export interface SignInView extends SignIn {
+  /** Of the browser that asks. */
+  isThis: boolean;
+}
+
 /** Whether something works, for programs that watch over this one. */
 export interface HealthView {
   ok: boolean;
@@ -71,6 +78,7 @@ export interface HealthView {
 export interface HttpParts {
   chats: WebChats;
   secrets: WebSecrets;
+  signIns: SignInLedger;
   status(): Promise<StatusView>;
   /** Ends the turn that runs in this chat. Resolves when that is under way. */
   stop(chat: string): Promise<void>;

@@ -1,6 +1,7 @@
 import { Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import * as z from 'zod';
+import { pageOwner } from '../core/sign-ins.ts';
 import { ByteStore } from '../lib/byte-store.ts';
 import { bodyOf, tooLarge } from './body.ts';
 import type { Followers } from './events.ts';
@@ -8,6 +9,8 @@ import { disposition, isShownInline } from './files.ts';
 import { refusal, type Web } from './guard.ts';
 import type { HttpLimits, HttpParts } from './parts.ts';
 import { secretRoutes } from './secret-routes.ts';
+import { signInRoutes } from './sign-in-routes.ts';
+import type { SignInWatch } from './sign-in-watch.ts';
 
 const id = z.string().regex(/^[\w-]{8,64}$/, 'An id has 8 to 64 letters, digits, _ and -.');
 const text = z.string().max(60_000, 'A message has at most 60,000 characters. Send more as a file.');
@@ -23,17 +26,21 @@ export interface RouteParts {
   parts: HttpParts;
   limits: HttpLimits;
   followers: Followers;
+  watch: SignInWatch;
   newLink: () => string;
 }
 
 /** Everything under /api that needs to be let in. */
-export function ownRoutes({ parts, limits, followers, newLink }: RouteParts): Hono<Web> {
+export function ownRoutes({ parts, limits, followers, watch, newLink }: RouteParts): Hono<Web> {
   const { chats } = parts;
   const routes = new Hono<Web>();
   const small = bodyLimit({ maxSize: limits.maxJsonBytes, onError: tooLarge });
 
   routes.get('/status', async (context) => context.json(await parts.status()));
-  routes.post('/links', (context) => context.json({ url: newLink() }, 201));
+  routes.post('/links', async (context) => {
+    await parts.signIns.linked(pageOwner, new Date());
+    return context.json({ url: newLink() }, 201);
+  });
   routes.get('/chats', async (context) => context.json({ chats: await chats.list() }));
   routes.post('/chats', small, async (context) => context.json(await chats.create(), 201));
 
@@ -91,6 +98,7 @@ export function ownRoutes({ parts, limits, followers, newLink }: RouteParts): Ho
   });
 
   routes.route('/secrets', secretRoutes(parts.secrets, small));
+  routes.route('/sign-ins', signInRoutes({ signIns: parts.signIns, watch }));
   routes.get('/chats/:chat/events', (context) => followers.follow(context, context.req.param('chat')));
   return routes;
 }

@@ -8,6 +8,7 @@ import { deleteCookie, setCookie } from 'hono/cookie';
 import * as z from 'zod';
 import { maxCarriedBytes } from '../core/channel.ts';
 import { HermeticError } from '../core/errors.ts';
+import { pageOwner } from '../core/sign-ins.ts';
 import { within } from '../lib/deadline.ts';
 import { errorText } from '../lib/error-text.ts';
 import { oncePer } from '../lib/once-per.ts';
@@ -17,7 +18,6 @@ import { Gatekeeper } from './auth.ts';
 import { bodyOf, tooLarge } from './body.ts';
 import { Followers } from './events.ts';
 import {
-  addressOf,
   cookieNames,
   type GuardParts,
   guardAll,
@@ -27,12 +27,16 @@ import {
   loginPath,
   refusal,
   securityHeaders,
+  signInOf,
   tooMany,
+  visitorOf,
   type Web,
 } from './guard.ts';
 import { builtPage } from './pages.ts';
 import type { HttpLimits, HttpParts } from './parts.ts';
+import { RefusedVisits } from './refused-visits.ts';
 import { ownRoutes } from './routes.ts';
+import { SignInWatch } from './sign-in-watch.ts';
 import { refuseInTheClear, Site, type SiteOptions } from './site.ts';
 
 export interface WebServerOptions extends SiteOptions {
@@ -74,8 +78,11 @@ export async function serveWeb(options: WebServerOptions): Promise<WebServer> {
   refuseInTheClear(options);
   refuseWeakToken(options.token);
   const limits = { ...usualLimits, ...options.limits };
-  const keeper = new Gatekeeper(options.token);
-  const followers = new Followers(options.parts, limits);
+  const { signIns } = options.parts;
+  const keeper = new Gatekeeper(options.token, signIns);
+  await keeper.start();
+  const watch = new SignInWatch(signIns);
+  const followers = new Followers(options.parts, limits, watch);
   let site: Site | undefined;
   const siteNow = (): Site => site ?? new Site(options, options.port);
   const guard: GuardParts = {
@@ -86,10 +93,11 @@ export async function serveWeb(options: WebServerOptions): Promise<WebServer> {
     failures: new Rate(limits.failuresPerMinute),
     trustForwarded: options.behindTls,
     refusalOf: loggedRefusal(options),
+    refused: new RefusedVisits(signIns),
   };
   // Security: what comes after # is sent to no server and stands in no log; the page trades it for a cookie and removes it.
   const newLink = (): string => `${siteNow().url}#code=${keeper.newCode()}`;
-  const app = appOf({ options, limits, guard, followers, newLink });
+  const app = appOf({ options, limits, guard, followers, watch, newLink });
   const listener = getRequestListener(app.fetch);
   const server = createServer({ headersTimeout: 10_000, requestTimeout: 120_000 }, (request, response) => void listener(request, response));
   server.listen(options.port, options.host);
@@ -143,10 +151,11 @@ interface AppParts {
   limits: HttpLimits;
   guard: GuardParts;
   followers: Followers;
+  watch: SignInWatch;
   newLink: () => string;
 }
 
-function appOf({ options, limits, guard, followers, newLink }: AppParts): Hono<Web> {
+function appOf({ options, limits, guard, followers, watch, newLink }: AppParts): Hono<Web> {
   const { parts } = options;
   const app = new Hono<Web>();
   app.onError((error, context) => failure(error, context, options.log));
@@ -166,36 +175,44 @@ function appOf({ options, limits, guard, followers, newLink }: AppParts): Hono<W
   });
   app.post(loginPath, bodyLimit({ maxSize: 4096, onError: tooLarge }), (context) => logIn(context, guard));
   app.use('/api/*', guardOwn(guard));
-  app.post('/api/logout', (context) => {
+  app.post('/api/logout', async (context) => {
+    const signIn = signInOf(context);
+    if (signIn) await parts.signIns.end(signIn.id, pageOwner, new Date());
+    await watch.look();
     deleteCookie(context, plainName(context), { path: '/' });
     deleteCookie(context, cookieNames.encrypted, { path: '/', secure: true });
     return context.json({ ok: true });
   });
-  app.route('/api', ownRoutes({ parts, limits, followers, newLink }));
+  app.route('/api', ownRoutes({ parts, limits, followers, watch, newLink }));
   app.route('/', builtPage(options.pages));
   app.notFound((context) => refusal(context, 404, 'There is nothing here.'));
   return app;
 }
 
-async function logIn(context: Context<Web>, { site, keeper, failures, trustForwarded, refusalOf }: GuardParts): Promise<Response> {
+async function logIn(context: Context<Web>, guard: GuardParts): Promise<Response> {
+  const { site, keeper, failures, trustForwarded, refusalOf, refused } = guard;
   // Security: another page must not let a browser in, not even with a code it has.
   if (!isFromOwnPage(context, site())) return refusal(context, 403, 'Only the page itself may log in.');
   const body = await bodyOf(context, login);
   if (body instanceof Response) return body;
+  const visitor = visitorOf(context, trustForwarded);
+  const why = keeper.isGood(body) ? await refusalOf(context.env.incoming.socket) : undefined;
+  if (why !== undefined) {
+    await refused.note(visitor, why);
+    return refusal(context, 403, why);
+  }
   // Security: the right one counts however many wrong ones came from the same address, which the owner may share with others.
-  const isIn = 'code' in body ? keeper.redeem(body.code) : keeper.isToken(body.token);
-  if (!isIn) {
-    const wait = failures.take(addressOf(context, trustForwarded));
+  const cookie = await keeper.signIn(body, visitor);
+  if (!cookie) {
+    const wait = failures.take(visitor.network);
     if (wait > 0) return tooMany(context, wait);
+    await refused.note(visitor, 'code' in body ? 'a link that was used or is too old' : 'a wrong token');
     return refusal(context, 401, 'code' in body ? 'This link was used already, or is too old.' : 'This is not the token.');
   }
-  const why = await refusalOf(context.env.incoming.socket);
-  if (why !== undefined) return refusal(context, 403, why);
   const isEncrypted = context.req.header('origin')?.startsWith('https:') ?? false;
-  const { value, seconds } = keeper.newCookie();
-  const common = { path: '/', httpOnly: true, sameSite: 'Strict', maxAge: seconds } as const;
-  if (isEncrypted) setCookie(context, cookieNames.encrypted, value, { ...common, secure: true });
-  else setCookie(context, plainName(context), value, common);
+  const common = { path: '/', httpOnly: true, sameSite: 'Strict', maxAge: cookie.seconds } as const;
+  if (isEncrypted) setCookie(context, cookieNames.encrypted, cookie.value, { ...common, secure: true });
+  else setCookie(context, plainName(context), cookie.value, common);
   return context.json({ ok: true });
 }
 

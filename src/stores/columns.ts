@@ -109,6 +109,7 @@ const columns: Columns = {
     undelivered: true,
     written_tokens: true,
   },
+  sign_ins: { at: true, browser: true, digest: true, id: true, let_in_by: true, network: true, seen_at: true, token: true },
   summaries: { at: true, epoch: true, message: true, session: true, turn: true, up_to: true },
   transcript: { at: true, epoch: true, message: true, seq: true, session: true, turn: true },
   tries: { count: true, id: true, source: true },

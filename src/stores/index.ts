@@ -16,6 +16,7 @@ import { SqlPeopleLedger } from './people-ledger.ts';
 import { SqlProofLedger } from './proof-ledger.ts';
 import { SqlSandboxLedger } from './sandbox-ledger.ts';
 import { SqlSetAsideLedger } from './set-aside-ledger.ts';
+import { SqlSignInLedger } from './sign-in-ledger.ts';
 import { SqliteAccess } from './sqlite/access.ts';
 import { connect, pragma, queries } from './sqlite/connection.ts';
 import { create } from './sqlite/create.ts';
@@ -61,6 +62,7 @@ export async function openStore(path: string): Promise<Store> {
     cards: new SqlCardLedger(access),
     channelNotes: new SqlChannelNoteLedger(access),
     webLog: new SqlWebLog(access),
+    signIns: new SqlSignInLedger(access),
     background: new SqlBackgroundLedger(access),
     lost: access.lost,
     writeFailure: (maxAgeMs) => access.writeFailure(maxAgeMs),

@@ -10,6 +10,7 @@ import { inboxTries } from './inbox-tries-table.ts';
 import { reachTables } from './reach-tables.ts';
 import { rightsTables } from './rights-tables.ts';
 import { setAsideTables } from './set-aside-tables.ts';
+import { signInTables } from './sign-in-tables.ts';
 import { undeliveredColumns } from './undelivered-columns.ts';
 import { webCallTables, webTables } from './web-tables.ts';
 
@@ -59,4 +60,5 @@ export const migrations: readonly Migration[] = [
   inboxTries,
   conversationFacts,
   undeliveredColumns,
+  signInTables,
 ];

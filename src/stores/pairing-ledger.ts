@@ -1,9 +1,11 @@
 import { hash, randomBytes, scrypt } from 'node:crypto';
 import { promisify } from 'node:util';
 import type { Selectable, Transaction } from 'kysely';
+import type { AuditEvent } from '../core/audit.ts';
 import type { PairedPerson, PairingLedger, PairingOutcome, PairingRequest } from '../core/conversation.ts';
 import { isSameSecret } from '../lib/same-secret.ts';
 import type { Access } from './access.ts';
+import { appendEvents } from './audit-log.ts';
 import { takeNumbers } from './counter.ts';
 import { readJson } from './json-columns.ts';
 import type { Tables } from './schema.ts';
@@ -15,6 +17,8 @@ const maxMisses = 5;
 /** Of one platform. Security: a code that waits stays, so that strangers cannot take it away by asking for many of their own. */
 const maxOpen = 1000;
 const saltId = 1;
+/** Strangers choose their names. */
+const maxNameInLog = 200;
 
 type Reading = Pick<Transaction<Tables>, 'selectFrom'>;
 
@@ -51,6 +55,9 @@ export class SqlPairingLedger implements PairingLedger {
         .values({ platform, person, ...row })
         .onConflict((conflict) => conflict.columns(['platform', 'person']).doUpdateSet(row))
         .execute();
+      const { name, requestedAt } = asked;
+      const what = { platform: asked.platform, person: asked.person, name: name.slice(0, maxNameInLog) };
+      await appendEvents(db, [accessEvent(`${asked.platform}:${asked.person}`, what, 'asked', requestedAt)]);
       return { ...asked, expiresAt: new Date(expiresAt) };
     });
   }
@@ -83,6 +90,7 @@ export class SqlPairingLedger implements PairingLedger {
       // Security: all of them are compared, and each in constant time.
       const [fitting, ...others] = open.filter((row) => isSameSecret(row.hash, fastly(row.salt, slow)));
       if (!fitting || others.length > 0) {
+        await appendEvents(db, [accessEvent(by, {}, 'wrong code', at)]);
         if (isOwner) return { kind: 'wrong', left: undefined };
         const seq = await takeNumbers(db, 'pairing');
         await db.insertInto('pairing_misses').values({ seq, approver, at: time }).execute();
@@ -96,20 +104,21 @@ export class SqlPairingLedger implements PairingLedger {
         .onConflict((conflict) => conflict.columns(['platform', 'person']).doUpdateSet(row))
         .execute();
       await db.deleteFrom('pairing_requests').where('platform', '=', platform).where('person', '=', person).execute();
-      return { kind: 'paired', person: pairedOf({ platform, person, ...row }) };
+      const paired = pairedOf({ platform, person, ...row });
+      await appendEvents(db, [accessEvent(by, factsOf(paired), 'paired', at)]);
+      return { kind: 'paired', person: paired };
     });
   }
 
-  async revoke(platform: string, person: string): Promise<boolean> {
+  async revoke(platform: string, person: string, by: string, at: Date): Promise<boolean> {
     const [where, who] = [JSON.stringify(platform), JSON.stringify(person)];
     return await this.#access.transaction(async (db) => {
-      await db.deleteFrom('pairing_requests').where('platform', '=', where).where('person', '=', who).execute();
-      const { numDeletedRows } = await db
-        .deleteFrom('paired')
-        .where('platform', '=', where)
-        .where('person', '=', who)
-        .executeTakeFirstOrThrow();
-      return numDeletedRows > 0n;
+      const gone = await db.deleteFrom('pairing_requests').where('platform', '=', where).where('person', '=', who).executeTakeFirst();
+      const row = await db.selectFrom('paired').selectAll().where('platform', '=', where).where('person', '=', who).executeTakeFirst();
+      await db.deleteFrom('paired').where('platform', '=', where).where('person', '=', who).execute();
+      if (row) await appendEvents(db, [accessEvent(by, factsOf(pairedOf(row)), 'revoked', at)]);
+      else if (gone.numDeletedRows > 0n) await appendEvents(db, [accessEvent(by, { platform, person }, 'request removed', at)]);
+      return row !== undefined;
     });
   }
 
@@ -176,6 +185,14 @@ function lockOf(misses: readonly number[]): PairingOutcome | undefined {
 
 function fastly(salt: string, slow: Buffer): string {
   return hash('sha256', Buffer.concat([Buffer.from(salt, 'hex'), slow]));
+}
+
+function accessEvent(actor: string, what: AuditEvent['what'], outcome: string, at: Date): AuditEvent {
+  return { at, actor, session: [], kind: 'access', what, outcome };
+}
+
+function factsOf({ platform, person, name, role }: PairedPerson): AuditEvent['what'] {
+  return { platform, person, name: name.slice(0, maxNameInLog), role };
 }
 
 function pairedOf(row: Selectable<Tables['paired']>): PairedPerson {

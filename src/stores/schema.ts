@@ -6,6 +6,7 @@ import type { ConversationTables } from './conversation-tables.ts';
 import type { ReachTables } from './reach-tables.ts';
 import type { RightsTables } from './rights-tables.ts';
 import type { SetAsideTables } from './set-aside-tables.ts';
+import type { SignInTables } from './sign-in-tables.ts';
 import type { WebTables } from './web-tables.ts';
 
 /** Milliseconds since 1970. Some drivers give large integers as text. */
@@ -25,7 +26,8 @@ export interface Tables
     ReachTables,
     WebTables,
     RightsTables,
-    SetAsideTables {
+    SetAsideTables,
+    SignInTables {
   sandboxes: {
     backend: string;
     name: string;

@@ -19,7 +19,13 @@ beforeEach(() => {
   writeFileSync(file, strict);
   const load = () => loadConfig({ environment: { HERMETIC_HOME: home, HOME: home } });
   [applied, log] = [[], []];
-  live = new LiveConfig({ running: load(), load, apply: (loaded) => applied.push(loaded), log: (line) => log.push(line) });
+  live = new LiveConfig({
+    running: load(),
+    load,
+    apply: (loaded) => applied.push(loaded),
+    refused: () => undefined,
+    log: (line) => log.push(line),
+  });
 });
 afterEach(async () => {
   await live.stop();

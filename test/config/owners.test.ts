@@ -119,7 +119,13 @@ describeNeeding(['root'], 'live settings of another user', () => {
     ['the directory above the home', () => home.userHome],
   ])('a running gateway keeps the last good version when %s gets another owner', async (_, path) => {
     const applied: LoadedConfig[] = [];
-    const live = new LiveConfig({ running: load(), load, apply: (loaded) => applied.push(loaded), log: () => undefined });
+    const live = new LiveConfig({
+      running: load(),
+      load,
+      apply: (loaded) => applied.push(loaded),
+      refused: () => undefined,
+      log: () => undefined,
+    });
     chownSync(path(), daemon, daemon);
     // A change of the directory above is seen with the next change of the files.
     home.writeConfig('approvals:', '  timeout: 60');

@@ -97,11 +97,33 @@ export function pairingContract(newPlace: () => StorePlace): void {
       await request('ada', 'ABCDEFGH');
       await approve('ABCDEFGH', 1);
       await request('ada', 'JKMNPQRS', 2);
-      expect(await rig.store.pairing.revoke('telegram', 'bob')).toBe(false);
-      expect(await rig.store.pairing.revoke('telegram', 'ada')).toBe(true);
+      expect(await rig.store.pairing.revoke('telegram', 'bob', 'root', at(1))).toBe(false);
+      expect(await rig.store.pairing.revoke('telegram', 'ada', 'root', at(2))).toBe(true);
       expect(await (await rig.open()).pairing.find('telegram', 'ada')).toBeUndefined();
       expect(await approve('JKMNPQRS', 3)).toMatchObject({ kind: 'wrong' });
-      expect(await rig.store.pairing.revoke('telegram', 'ada')).toBe(false);
+      expect(await rig.store.pairing.revoke('telegram', 'ada', 'root', at(2))).toBe(false);
+    });
+
+    it('records who asked, who let them in or guessed, and who took that back', async () => {
+      const { pairing, audit } = rig.store;
+      await request('ada', 'ABCDEFGH');
+      await request('ada', 'JKMNPQRS', 1);
+      await approve('WRONGWRO', 2);
+      await approve('ABCDEFGH', 3);
+      await pairing.revoke('telegram', 'nobody', 'shell:root', at(4));
+      await pairing.revoke('telegram', 'ada', 'shell:root', at(5));
+      await request('eve', 'ABCDEFGH', 6);
+      await pairing.revoke('telegram', 'eve', 'shell:root', at(7));
+      const found = await audit.list({ kind: 'access' }, 100);
+      expect(found.map(({ actor, outcome, what }) => [actor, outcome, what.person ?? null, what.role ?? null])).toEqual([
+        ['telegram:ada', 'asked', 'ada', null],
+        ['admin', 'wrong code', null, null],
+        ['admin', 'paired', 'ada', 'user'],
+        ['shell:root', 'revoked', 'ada', 'user'],
+        ['telegram:eve', 'asked', 'eve', null],
+        ['shell:root', 'request removed', 'eve', null],
+      ]);
+      expect(JSON.stringify(found)).not.toMatch(/ABCDEFGH|WRONGWRO/);
     });
 
     it('keeps the role of the newer approval, and refuses a code that two people share', async () => {

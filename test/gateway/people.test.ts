@@ -110,7 +110,7 @@ describeContained('access to the gateway', async () => {
     await rig.say('thank you', { from: 'nina' });
     await rig.shows('heard 1', 'nina');
     await rig.quiet();
-    await rig.store.pairing.revoke('fake', 'nina');
+    await rig.store.pairing.revoke('fake', 'nina', 'test', new Date());
     const before = rig.model.requests.length;
     await rig.say('still there?', { from: 'nina' });
     await rig.quiet();
@@ -137,7 +137,7 @@ describeContained('access to the gateway', async () => {
     await rig.say('one', { from: 'olga' });
     await until('the first is under way', () => rig.model.requests.length > before);
     await rig.say('two', { from: 'olga' });
-    await rig.store.pairing.revoke('fake', 'olga');
+    await rig.store.pairing.revoke('fake', 'olga', 'test', new Date());
     release();
     await rig.shows('the first', 'olga');
     await rig.quiet();

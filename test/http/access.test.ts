@@ -62,6 +62,8 @@ describe('access by token, link and cookie', () => {
     ['POST', '/api/chats'],
     ['POST', '/api/links'],
     ['POST', '/api/logout'],
+    ['GET', '/api/sign-ins'],
+    ['DELETE', '/api/sign-ins/x'],
     ['GET', '/api/secrets'],
     ['PUT', '/api/secrets/NAME'],
     ['DELETE', '/api/secrets/NAME'],
@@ -139,15 +141,8 @@ describe('access by token, link and cookie', () => {
     await start({ limits: { failuresPerMinute: 1000 } });
     const { cookie } = await logIn({ token });
     const [name = '', value = ''] = cookie.split('=');
-    const [version, endsAt, nonce, signature] = value.split('.');
-    const forged = [
-      [version, Number(endsAt) + 1, nonce, signature],
-      [version, endsAt, nonce, signature, 'more'],
-      ['2', endsAt, nonce, signature],
-      [version, endsAt, nonce],
-      [version, endsAt, `${nonce}x`, signature],
-    ];
-    for (const parts of forged) expect((await ask('/api/chats', { cookie: `${name}=${parts.join('.')}` })).status).toBe(401);
+    const forged = [value.slice(1), `${value}x`, `${value}=`, value.toLowerCase(), [...value].reverse().join(''), ''];
+    for (const other of forged) expect((await ask('/api/chats', { cookie: `${name}=${other}` })).status).toBe(401);
     expect((await ask('/api/chats', { cookie })).status).toBe(200);
   });
 

@@ -93,10 +93,13 @@ export class TestGateway {
       ...{ host: '127.0.0.1', port, token, behindTls: false, publicUrl: undefined, pages },
       parts: {
         chats: gateway.channel.chatsOf(owner),
+        signIns: gateway.store.signIns,
         secrets: webSecrets({
           load: () => loadConfig({ environment: { HOME: home, HERMETIC_HOME: home, ...environment } }),
           follow: async () => undefined,
           obstacle: async () => obstacle,
+          record: (events) => gateway.store.audit.append(events),
+          redact: (text) => text,
         }),
         status: async () => status,
         stop: async (chat) => void gateway.stopped.push(chat),

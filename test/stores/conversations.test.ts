@@ -11,6 +11,7 @@ import { outboxContract } from '../contracts/store-outbox.ts';
 import { pairingContract } from '../contracts/store-pairing.ts';
 import { peopleContract } from '../contracts/store-people.ts';
 import { at, chat, message } from '../contracts/store-rig.ts';
+import { signInContract } from '../contracts/store-sign-ins.ts';
 import { beside, scratchPaths } from './scratch.ts';
 import { makeVersion } from './versions.ts';
 
@@ -26,6 +27,7 @@ describe('in SQLite', () => {
   conversationContract(newPlace);
   pairingContract(newPlace);
   peopleContract(newPlace);
+  signInContract(newPlace);
   backgroundContract(newPlace);
 });
 

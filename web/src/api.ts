@@ -1,4 +1,4 @@
-import type { Chat, FileInfo, Page, Secrets, SecretsAnswer, Status } from './wire.ts';
+import type { Chat, FileInfo, Page, Secrets, SecretsAnswer, SignIn, Status } from './wire.ts';
 
 /** What the gateway answered when it did not do it. `status` 0: no answer at all. */
 export class ApiError extends Error {
@@ -41,6 +41,8 @@ export const api = {
   setSecret: (name: string, entry: { hosts: readonly string[]; value?: string }) =>
     ask<SecretsAnswer>('PUT', `/secrets/${encodeURIComponent(name)}`, JSON.stringify(entry), json),
   removeSecret: (name: string) => ask<SecretsAnswer>('DELETE', `/secrets/${encodeURIComponent(name)}`),
+  signIns: async () => (await ask<{ signIns: SignIn[] }>('GET', '/sign-ins')).signIns,
+  endSignIn: (id: string) => ask('DELETE', `/sign-ins/${encodeURIComponent(id)}`),
   chats: async () => (await ask<{ chats: Chat[] }>('GET', '/chats')).chats,
   createChat: () => post<Chat>('/chats'),
   page: (chat: string, before?: number) => ask<Page>('GET', `/chats/${chat}/messages${before === undefined ? '' : `?before=${before}`}`),

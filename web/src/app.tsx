@@ -1,6 +1,7 @@
 import type { JSX } from 'preact';
 import { useCallback, useEffect, useMemo, useState } from 'preact/hooks';
 import { ApiError, api } from './api.ts';
+import { BrowsersPanel } from './browsers-panel.tsx';
 import { ChatView } from './chat-view.tsx';
 import { Composer } from './composer.tsx';
 import { Icon } from './icons.tsx';
@@ -23,6 +24,7 @@ export function App({ signedOut }: { signedOut: () => void }): JSX.Element {
   const [isSidebarOpen, setSidebarOpen] = useState(false);
   const [isStatusOpen, setStatusOpen] = useState(false);
   const [areSecretsOpen, setSecretsOpen] = useState(false);
+  const [areBrowsersOpen, setBrowsersOpen] = useState(false);
   const outbox = useMemo(() => new Outbox(setUnsent), []);
 
   const refresh = useCallback(async () => {
@@ -84,6 +86,10 @@ export function App({ signedOut }: { signedOut: () => void }): JSX.Element {
           setSidebarOpen(false);
           setSecretsOpen(true);
         }}
+        openBrowsers={() => {
+          setSidebarOpen(false);
+          setBrowsersOpen(true);
+        }}
         signOut={() => void api.logout().finally(signedOut)}
       />
       <main class="main">
@@ -142,6 +148,7 @@ export function App({ signedOut }: { signedOut: () => void }): JSX.Element {
         </div>
       )}
       {areSecretsOpen && <SecretsPanel close={() => setSecretsOpen(false)} />}
+      {areBrowsersOpen && <BrowsersPanel close={() => setBrowsersOpen(false)} signedOut={signedOut} />}
       {isStatusOpen && <StatusPanel status={status} close={() => setStatusOpen(false)} />}
     </div>
   );

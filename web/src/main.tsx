@@ -7,7 +7,7 @@ import './style.css';
 import './layout.css';
 import './markdown.css';
 import './chat.css';
-import './secrets.css';
+import './panels.css';
 
 function Root({ reason }: { reason: string | undefined }): JSX.Element {
   const [why, setWhy] = useState(reason);

@@ -92,7 +92,7 @@ export function SecretForm({ secret, failure, save, cancel }: SecretFormProps): 
         {secret ? 'Leave it empty to keep the stored value.' : 'It is stored in .env of the gateway’s home, and shown nowhere.'}
       </p>
       {failure !== '' && <Failure text={failure} />}
-      <div class="secret-buttons">
+      <div class="panel-buttons">
         <button type="submit" class="primary" disabled={isSending} aria-busy={isSending}>
           {isSending ? 'Saving…' : 'Save'}
         </button>

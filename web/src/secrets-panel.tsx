@@ -59,18 +59,18 @@ export function SecretsPanel({ close }: { close: () => void }): JSX.Element {
 
   return (
     <Panel title="Secrets" close={close}>
-      <p class="secrets-about">
+      <p class="panel-about">
         A sandbox gets a placeholder in place of a token, and the gateway puts the token into requests to the hosts that you name. So no
         token has to be pasted into a chat.
       </p>
       {view?.obstacle && !isTold && <p class="secrets-obstacle">{view.obstacle}</p>}
-      <p class={isTold ? 'secrets-obstacle' : 'secrets-done'} role="status">
+      <p class={isTold ? 'secrets-obstacle' : 'panel-done'} role="status">
         {done}
       </p>
       {failure !== '' && doing === undefined && <Failure text={failure} />}
       {!view && failure === '' && <p>Loading…</p>}
       {view && view.secrets.length > 0 && (
-        <ul class="secrets">
+        <ul class="panel-list">
           {view.secrets.map((secret) => (
             <li key={secret.name}>
               {isBusyWith('editing', secret.name) ? (
@@ -86,7 +86,7 @@ export function SecretsPanel({ close }: { close: () => void }): JSX.Element {
                       cancel={() => begin(undefined)}
                     />
                   ) : (
-                    <div class="secret-buttons">
+                    <div class="panel-buttons">
                       <button
                         type="button"
                         class="quiet"
@@ -129,7 +129,7 @@ const sources = { environment: 'Value from the environment', '.env': 'Value stor
 
 function SecretFacts({ secret: { name, hosts, variable, value, problem } }: { secret: Secret }): JSX.Element {
   return (
-    <div class="secret-facts">
+    <div class="panel-facts">
       <h3>{name}</h3>
       <p>{hosts.join(', ')}</p>
       {variable !== name && <p>In sandboxes: {variable}</p>}
@@ -159,7 +159,7 @@ function Removal({ name, failure, remove, cancel }: RemovalProps): JSX.Element {
     <fieldset class="secret-removal">
       <legend>Remove {name}, with its value?</legend>
       {failure !== '' && <Failure text={failure} />}
-      <div class="secret-buttons">
+      <div class="panel-buttons">
         <button type="button" class="refuse" disabled={isSending} onClick={() => void confirm()}>
           Remove
         </button>

@@ -10,10 +10,11 @@ interface SidebarProps {
   open: (chat: string | undefined) => void;
   close: () => void;
   openSecrets: () => void;
+  openBrowsers: () => void;
   signOut: () => void;
 }
 
-export function Sidebar({ chats, current, isOpen, open, close, openSecrets, signOut }: SidebarProps): JSX.Element {
+export function Sidebar({ chats, current, isOpen, open, close, openSecrets, openBrowsers, signOut }: SidebarProps): JSX.Element {
   // A chat in which nothing was said yet is no session to come back to.
   const shown = chats.filter(({ id, title }) => title !== '' || id === current);
   return (
@@ -53,6 +54,9 @@ export function Sidebar({ chats, current, isOpen, open, close, openSecrets, sign
           <button type="button" class="quiet" aria-haspopup="dialog" onClick={openSecrets}>
             <Icon name="key" />
             Secrets
+          </button>
+          <button type="button" class="quiet" aria-haspopup="dialog" onClick={openBrowsers}>
+            Browsers
           </button>
           <button type="button" class="quiet" onClick={signOut}>
             Sign out

@@ -1,5 +1,5 @@
 import type { WebCall, WebChat, WebEvent, WebFile, WebMessage } from '../../src/core/web-log.ts';
-import type { SecretsView, SecretView, StatusView } from '../../src/http/parts.ts';
+import type { SecretsView, SecretView, SignInView, StatusView } from '../../src/http/parts.ts';
 
 /** As JSON carries it: times are text, and what is undefined is left out. */
 type Wire<T> = T extends Date
@@ -17,6 +17,7 @@ export type Message = Wire<WebMessage>;
 export type FileInfo = Wire<WebFile>;
 export type Call = Wire<Omit<WebCall, 'input'>> & { input: unknown };
 export type Status = Wire<StatusView>;
+export type SignIn = Wire<SignInView>;
 export type Secret = SecretView;
 export type Secrets = SecretsView;
 /** `done` is what to tell the person. */

@@ -1,7 +1,6 @@
 import type { Command } from 'commander';
-import { changeKeys, unsetKey } from '../../config/edit.ts';
 import { problemsError, throwProblems, unknownKeyError } from '../../config/explain.ts';
-import { findHome, prepareHome } from '../../config/home.ts';
+import { findHome } from '../../config/home.ts';
 import { type ConfigKey, configKeys, configSections, findKey, findSection } from '../../config/keys.ts';
 import { checkConfig, type LoadedConfig, loadConfig } from '../../config/load.ts';
 import { originText, shownValue, valueText } from '../../config/show.ts';
@@ -12,6 +11,7 @@ import { configWarnings } from '../config-warnings.ts';
 import { type CliIo, commandOn } from '../io.ts';
 import { runningGateway } from '../running-gateway.ts';
 import { appOf } from '../session-options.ts';
+import { withSettings } from '../with-settings.ts';
 
 interface Output {
   json?: boolean;
@@ -37,10 +37,8 @@ export function configCommand(io: CliIo): Command {
     .command('set <key> <value>')
     .description('change config.yaml; lists and maps are JSON or YAML')
     .action(async (name: string, value: string) => {
-      const home = findHome({ environment });
-      prepareHome(home);
-      changeKeys(home.files.config, { [name]: value });
-      print(`${name} is set in ${home.files.config}`);
+      await withSettings(io, async (settings) => await settings.change({ [name]: value }));
+      print(`${name} is set in ${findHome({ environment }).files.config}`);
       await tellOfOthers(io, name);
     });
 
@@ -48,10 +46,8 @@ export function configCommand(io: CliIo): Command {
     .command('unset <key>')
     .description('remove a key from config.yaml')
     .action(async (name: string) => {
-      const home = findHome({ environment });
-      prepareHome(home);
-      const removed = unsetKey(home.files.config, name);
-      print(`${name} ${removed ? 'is no longer set' : 'was not set'} in ${home.files.config}`);
+      const removed = await withSettings(io, async (settings) => await settings.unset(name));
+      print(`${name} ${removed ? 'is no longer set' : 'was not set'} in ${findHome({ environment }).files.config}`);
       await tellOfOthers(io, name);
     });
 

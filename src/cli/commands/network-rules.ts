@@ -1,7 +1,6 @@
 import type { Command } from 'commander';
 import type { App } from '../../app/app.ts';
 import { type HostGrant, hostGrants, revokeHosts } from '../../approval/host-grants.ts';
-import { addToList, takeFromList } from '../../config/edit.ts';
 import { allowRules, coversRule, rulesWithoutEffect } from '../../config/egress-rules.ts';
 import { findHome, prepareHome } from '../../config/home.ts';
 import { type LoadedConfig, loadConfig } from '../../config/load.ts';
@@ -17,6 +16,7 @@ import { networkVerdict } from '../network-verdict.ts';
 import { personHere } from '../person.ts';
 import { sessionName } from '../session-options.ts';
 import { withApp } from '../with-app.ts';
+import { withSettings } from '../with-settings.ts';
 import { allowInSession } from './network-allow-session.ts';
 
 const allowUsage = 'hermetic network allow HOST[:PORT] [--session SESSION [--for TIME]]';
@@ -69,7 +69,7 @@ export function addRuleCommands(network: Command, io: CliIo): void {
       }
       if (lasting === 0) throw new HermeticError('usage/bad-argument', '--for needs a time longer than 0.');
       if (session !== undefined) return await allowInSession(io, rule, session, lasting);
-      addRule(io, 'network.allow', rule, parseHostRule);
+      await addRule(io, 'network.allow', rule, parseHostRule);
     });
 
   network
@@ -78,7 +78,7 @@ export function addRuleCommands(network: Command, io: CliIo): void {
     .addHelpText('after', denyHelp)
     .action(async (text: string) => {
       const rule = ruleFrom(parseDenyRule, text, denyUsage);
-      const { config } = addRule(io, 'network.deny', rule, parseDenyRule);
+      const { config } = await addRule(io, 'network.deny', rule, parseDenyRule);
       for (const { rule: lost, source } of allowRules(config).filter((one) => coversRule(rule, one.rule))) {
         io.stdout.write(`no longer allowed: ${lost.text} (${source})\n`);
       }
@@ -93,8 +93,8 @@ export function addRuleCommands(network: Command, io: CliIo): void {
       const rule = ruleFrom(parseDenyRule, text, forgetUsage);
       const file = configFile(io);
       const removed = [
-        removeRules(io, file, 'network.allow', rule, parseHostRule),
-        removeRules(io, file, 'network.deny', rule, parseDenyRule),
+        await removeRules(io, 'network.allow', rule, parseHostRule),
+        await removeRules(io, 'network.deny', rule, parseDenyRule),
       ];
       const revoked = await revokeWhere(io, (grant) => !rule.isWildcard && matches(rule, grant));
       if (revoked === 0 && !removed.includes(true)) {
@@ -115,10 +115,13 @@ function configFile({ environment }: CliIo): string {
 }
 
 /** Says what it did, and what keeps the rule from having an effect. */
-function addRule(io: CliIo, name: ListName, rule: HostRule, parse: ParseRule): LoadedConfig {
+async function addRule(io: CliIo, name: ListName, rule: HostRule, parse: ParseRule): Promise<LoadedConfig> {
   const file = configFile(io);
   const before = new Set(rulesWithoutEffect(loadConfig({ environment: io.environment }).config));
-  const isAdded = addToList(file, name, ruleText(rule, parse), (other) => isSame(parse(other), rule));
+  const isAdded = await withSettings(
+    io,
+    async (settings) => await settings.add(name, ruleText(rule, parse), (other) => isSame(parse(other), rule)),
+  );
   io.stdout.write(`${ruleWords(rule)} ${isAdded ? `is added to ${name} in ${file}` : `is in ${name} of ${file} already`}\n`);
   const loaded = loadConfig({ environment: io.environment });
   tellOfOverride(io, loaded, name);
@@ -150,14 +153,15 @@ function isSame(parsed: HostRule | string, rule: HostRule): boolean {
 }
 
 /** Without a port in `rule`, an entry with any ports. */
-function removeRules(io: CliIo, file: string, name: ListName, rule: HostRule, parse: ParseRule): boolean {
-  const removed = takeFromList(file, name, (entry) => {
+async function removeRules(io: CliIo, name: ListName, rule: HostRule, parse: ParseRule): Promise<boolean> {
+  const isMeant = (entry: string): boolean => {
     const other = parse(entry);
     if (typeof other === 'string' || !isSameHost(other, rule)) return false;
     return rule.ports === 'all' || isSameRule(other, rule);
-  });
+  };
+  const removed = await withSettings(io, async (settings) => await settings.take(name, isMeant));
   if (removed.length === 0) return false;
-  io.stdout.write(`${removed.join(', ')} ${removed.length === 1 ? 'is' : 'are'} removed from ${name} in ${file}\n`);
+  io.stdout.write(`${removed.join(', ')} ${removed.length === 1 ? 'is' : 'are'} removed from ${name} in ${configFile(io)}\n`);
   tellOfOverride(io, loadConfig({ environment: io.environment }), name);
   return true;
 }

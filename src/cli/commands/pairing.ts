@@ -6,7 +6,7 @@ import { nearest } from '../../lib/nearest.ts';
 import { printable } from '../../lib/printable.ts';
 import { type CliIo, commandOn } from '../io.ts';
 import { jsonText } from '../json.ts';
-import { personHere } from '../person.ts';
+import { shellPerson } from '../person.ts';
 import { table } from '../table.ts';
 import { withApp } from '../with-app.ts';
 
@@ -41,10 +41,9 @@ export function pairingCommand(io: CliIo): Command {
     .option('--admin', 'as an admin')
     .action(async (code: string, { admin }: { admin?: boolean }) => {
       const outcome = await withApp(io, async (app) => {
-        const by = `shell:${personHere()}`;
         const { pairing: ledger } = await app.store();
         // A user of this shell could write the store itself, so a typing mistake is no guess.
-        return await ledger.approve(code.trim().toUpperCase(), by, admin ? 'admin' : 'user', new Date(), true);
+        return await ledger.approve(code.trim().toUpperCase(), shellPerson(), admin ? 'admin' : 'user', new Date(), true);
       });
       io.stdout.write(told(outcome));
     });
@@ -53,7 +52,10 @@ export function pairingCommand(io: CliIo): Command {
     .command('revoke <platform> <person>')
     .description("revoke a person's access")
     .action(async (platform: string, person: string) => {
-      const isRevoked = await withApp(io, async (app) => await (await app.store()).pairing.revoke(platform, person));
+      const isRevoked = await withApp(io, async (app) => {
+        const { pairing: ledger } = await app.store();
+        return await ledger.revoke(platform, person, shellPerson(), new Date());
+      });
       if (!isRevoked) {
         refuseUnknown(platform);
         throw new HermeticError('pairing/not-found', `${printable(person)} on ${printable(platform)} is not paired. Nothing was changed.`, {

@@ -1,6 +1,6 @@
 import { buffer } from 'node:stream/consumers';
 import type { Command } from 'commander';
-import { bindingChanges, forgetSecret, storeSecret } from '../../config/bind-secret.ts';
+import { bindingChanges } from '../../config/bind-secret.ts';
 import { secretSettings } from '../../config/bound-secrets.ts';
 import type { Changes } from '../../config/edit.ts';
 import { problemsError } from '../../config/explain.ts';
@@ -13,6 +13,7 @@ import { objectNameFlaw } from '../../lib/variable-name.ts';
 import { type CliIo, commandOn } from '../io.ts';
 import { jsonText } from '../json.ts';
 import { table } from '../table.ts';
+import { withSettings } from '../with-settings.ts';
 
 const explanation = `
 Secrets are in .env of the home, which only its owner can read. In a terminal the command asks for the value without showing it; otherwise it reads standard input to
@@ -76,7 +77,10 @@ export function secretCommand(io: CliIo): Command {
       const isKnown = secretNames(files.dotenv).includes(name);
       const changes = bindingFor(io, name, options);
       const value = await valueFor(io, name);
-      storeSecret(files, name, value, changes);
+      await withSettings(
+        io,
+        async (settings) => await settings.storeSecret(name, value, changes && { changes, hosts: options.host ?? [] }),
+      );
       io.stdout.write(`${name} is ${isKnown ? 'replaced' : 'stored'} in ${files.dotenv}\n`);
       if (changes) io.stdout.write(`${name} is bound to ${options.host?.join(', ')} in ${files.config}\n`);
       if (io.environment[name]?.trim()) io.stderr.write(`note: ${name} is also set in the environment, which overrides .env\n`);
@@ -95,9 +99,9 @@ export function secretCommand(io: CliIo): Command {
   secret
     .command('remove <name>')
     .description('remove a secret from .env, and its binding from config.yaml')
-    .action((name: string) => {
+    .action(async (name: string) => {
       const files = homeFiles();
-      const { wasStored, wasBound } = forgetSecret(files, name);
+      const { wasStored, wasBound } = await withSettings(io, async (settings) => await settings.forgetSecret(name));
       if (wasStored) io.stdout.write(`${name} is removed from ${files.dotenv}\n`);
       if (wasBound) io.stdout.write(`secrets.${name} is removed from ${files.config}: sandboxes no longer get its placeholder\n`);
       if (wasBound) tellOfOverride(io);

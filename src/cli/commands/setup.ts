@@ -88,7 +88,7 @@ async function model(io: CliIo, loaded: LoadedConfig, { provider, model: name, b
     }
     io.stdout.write(`${provider}/${name} answers.\n`);
   }
-  saveModel(loaded, choice);
+  await saveModel(io, loaded, choice);
   io.stdout.write(`The model is ${provider}/${name}, in ${loaded.files.config}.\n`);
   if (choice.key !== undefined) io.stdout.write(`Its key is ${variable}, in ${loaded.files.dotenv}.\n`);
 }
@@ -99,7 +99,7 @@ async function platform(io: CliIo, loaded: LoadedConfig, driver: ChannelDriver, 
   const entered = await enteredFor(io, loaded, driver, setup, lines);
   const choice = { driver, setup, entered };
   if (isTested) io.stdout.write(`${await tryPlatform(loaded, choice)}\n`);
-  savePlatform(loaded, choice);
+  await savePlatform(io, loaded, choice);
   const names = driver.secrets.map((option) => whereWritten(loaded, driver, option));
   const secrets = names.length === 0 ? '' : `; its secrets (${names.join(', ')}) are in ${loaded.files.dotenv}`;
   io.stdout.write(`${driver.name} is enabled in ${loaded.files.config}${secrets}.\n${setup.next}\n`);
