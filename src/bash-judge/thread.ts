@@ -1,7 +1,9 @@
 import { once } from 'node:events';
 import { extname } from 'node:path';
+import { setTimeout as delay, setImmediate as turnOfLoop } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import type { JudgeContext, JudgedAction, Policy, Verdict } from '../core/approval.ts';
+import { within } from '../lib/deadline.ts';
 import { Lane, Lanes } from '../lib/lanes.ts';
 import type { Programs } from './tables/program.ts';
 import { rules } from './tables/rules.ts';
@@ -12,9 +14,17 @@ export interface Request {
   programs: Programs;
 }
 
+export interface Answer {
+  /** undefined: the thread has read the tables. */
+  verdict: Verdict | undefined;
+  /** Of the thread, since it was started. */
+  usage: NodeJS.CpuUsage;
+}
+
 export interface JudgeOptions {
   /** Rows that the owner adds; read when something is judged, because the configuration may change. */
   programs?: (() => Programs) | undefined;
+  /** Of the thread's own time: on a busy machine it may take longer, up to ten times as long. */
   deadlineMs?: number | undefined;
 }
 
@@ -27,6 +37,8 @@ export class JudgeThread implements Policy {
   readonly #programs: () => Programs;
   readonly #deadlineMs: number;
   #worker: Worker | undefined;
+  /** Of the worker, when its last answer came. */
+  #usage: NodeJS.CpuUsage = { user: 0, system: 0 };
   /** The line for the thread. */
   readonly #line = new Lane();
   /** Security: actions of one session wait here for each other, so that they are not all ahead of another session's. */
@@ -55,19 +67,42 @@ export class JudgeThread implements Policy {
   async #answerOf(worker: Worker, request: Request): Promise<Verdict> {
     // The program does not end while something is judged.
     worker.ref();
+    const answered = new AbortController();
     const late = new AbortController();
-    // An answer that came while this thread was busy is in time: messages are read after timers.
-    const timer = setTimeout(() => setImmediate(() => late.abort()), this.#deadlineMs);
     try {
       worker.postMessage(request);
-      return (await once(worker, 'message', { signal: late.signal }))[0] as Verdict;
+      void this.#deadlineOf(worker, answered.signal).then(() => late.abort());
+      const [{ verdict, usage }] = (await once(worker, 'message', { signal: late.signal })) as [Answer];
+      this.#usage = usage;
+      return verdict ?? undecided();
     } catch (error) {
       this.#end(worker);
       throw error;
     } finally {
-      clearTimeout(timer);
+      answered.abort();
       worker.unref();
     }
+  }
+
+  /** Resolves when the thread has used up its time, and what it has sent until then was read. */
+  async #deadlineOf(worker: Worker, answered: AbortSignal): Promise<void> {
+    const endsAt = performance.now() + busyFactor * this.#deadlineMs;
+    const before = this.#usage;
+    try {
+      for (let leftMs = this.#deadlineMs; ; ) {
+        await delay(leftMs, undefined, { signal: answered });
+        const { user, system } = await within(Math.max(0, endsAt - performance.now()), worker.cpuUsage(before), () => ({
+          user: Infinity,
+          system: 0,
+        }));
+        leftMs = Math.min(this.#deadlineMs - (user + system) / 1_000, endsAt - performance.now());
+        if (leftMs <= 0) break;
+      }
+    } catch {
+      // It was answered, or the thread has ended.
+    }
+    // An answer that came while this thread was busy is in time: messages are read after timers.
+    await turnOfLoop();
   }
 
   /** The thread, once it has read the tables, which the deadline does not count. */
@@ -78,7 +113,8 @@ export class JudgeThread implements Policy {
     // A thread that dies while nothing is judged is started anew by the next action.
     worker.on('error', () => this.#end(worker)).on('exit', () => this.#end(worker));
     try {
-      await once(worker, 'message', { signal: AbortSignal.timeout(startMs) });
+      const [{ usage }] = (await once(worker, 'message', { signal: AbortSignal.timeout(startMs) })) as [Answer];
+      this.#usage = usage;
     } catch (error) {
       this.#end(worker);
       throw error;
@@ -93,6 +129,8 @@ export class JudgeThread implements Policy {
   }
 }
 
+/** How much longer than its own time the thread may take. */
+const busyFactor = 10;
 /** A machine may be so busy that reading the tables takes a while. */
 const startMs = 60_000;
 const reason = 'shell/too-complex';

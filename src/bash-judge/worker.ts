@@ -1,10 +1,14 @@
 import { parentPort } from 'node:worker_threads';
 import { judge } from './judge.ts';
-import type { Request } from './thread.ts';
+import type { Answer, Request } from './thread.ts';
 
 /** Judges what `JudgeThread` sends, one action at a time. */
 parentPort?.on('message', ({ action, context, programs }: Request) => {
-  parentPort?.postMessage(judge(action, context, programs));
+  answer(judge(action, context, programs));
 });
 
-parentPort?.postMessage('ready');
+answer(undefined);
+
+function answer(verdict: Answer['verdict']): void {
+  parentPort?.postMessage({ verdict, usage: process.threadCpuUsage() } satisfies Answer);
+}

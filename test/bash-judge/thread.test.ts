@@ -1,5 +1,8 @@
-import { describe, expect, it } from 'vitest';
+import { spawn } from 'node:child_process';
+import { availableParallelism } from 'node:os';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { JudgeThread } from '../../src/bash-judge/index.ts';
+import { judge as judgeHere } from '../../src/bash-judge/judge.ts';
 import type { JudgedAction } from '../../src/core/approval.ts';
 import { cwd, local } from './corpus.ts';
 
@@ -22,6 +25,20 @@ describe('the judge thread', () => {
     expect(await late.judge(command('case a in b) ls;; esac;'.repeat(2_500)), local)).toMatchObject(tooComplex);
     const judge = new JudgeThread({ deadlineMs: 60_000 });
     expect(await judge.judge(command('ls'), local)).toEqual({ kind: 'allow' });
+  });
+
+  it('counts the time of the thread alone, so that a busy machine does not make it ask', async () => {
+    const text = 'ls -la /workspace; '.repeat(3_000);
+    const before = process.threadCpuUsage();
+    const verdict = judgeHere(command(text), local, {});
+    const { user, system } = process.threadCpuUsage(before);
+    const busy = Array.from({ length: 8 * availableParallelism() }, () => spawn('sh', ['-c', 'while :; do :; done'], { stdio: 'ignore' }));
+    onTestFinished(() => {
+      for (const child of busy) child.kill('SIGKILL');
+    });
+    const judge = new JudgeThread({ deadlineMs: (4 * (user + system)) / 1_000 });
+    expect(await judge.judge(command('ls'), local)).toEqual({ kind: 'allow' });
+    expect(await judge.judge(command(text), local)).toEqual(verdict);
   });
 
   it('asks when the thread crashes, and judges the next action in a new one', async () => {

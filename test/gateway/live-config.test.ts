@@ -43,8 +43,10 @@ async function ask(program: Program, text: string, id = 1001): Promise<string> {
 
 /** What a command prints in the sandbox of this person. */
 async function run(program: Program, command: string, id = 1001): Promise<string> {
-  const mark = `end-${++count}`;
-  program.api.world.says({ text: `/run ${command}; echo ${mark}`, from: { id, is_bot: false, first_name: 'Somebody' } });
+  const number = ++count;
+  // While it waits, the chat shows the command, which does not have the mark as it is printed.
+  const mark = `end-${number}`;
+  program.api.world.says({ text: `/run ${command}; echo end-''${number}`, from: { id, is_bot: false, first_name: 'Somebody' } });
   return (await program.shows(mark, id)).text;
 }
 
