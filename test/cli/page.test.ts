@@ -86,6 +86,7 @@ it('every change of the configuration, of secrets and of network rules has a rec
   ]);
   expect([...config, ...secrets].every(({ actor }) => /^shell:./.test(actor))).toBe(true);
   expect(JSON.stringify([config, secrets])).not.toMatch(/ghp_|another-value|word-of-the-owner/);
+  expect((await hermetic.run(['audit', 'list'])).stdout).toMatch(/secret +stored +hosts github\.com, name GITHUB_TOKEN\n/);
   expect((await hermetic.run(['audit', 'verify'])).code).toBe(0);
 });
 

@@ -120,9 +120,10 @@ function row(record: AuditRecord): string[] {
 function summary({ what }: AuditRecord): string {
   const [first] = Array.isArray(what.actions) ? what.actions : [];
   if (first && typeof first === 'object') return String(first.command ?? first.code ?? first.text ?? first.path ?? '');
+  const isShort = (value: unknown): boolean => typeof value === 'string' || (Array.isArray(value) && value.every(isShort));
   return Object.entries(what)
-    .filter(([, value]) => typeof value === 'string')
-    .map(([key, value]) => `${key} ${value}`)
+    .filter(([, value]) => isShort(value))
+    .map(([key, value]) => `${key} ${String(value)}`)
     .join(', ');
 }
 
