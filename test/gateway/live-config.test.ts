@@ -2,6 +2,7 @@ import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
+import type { AuditRecord } from '../../src/core/audit.ts';
 import { Hermetic } from '../cli/hermetic.ts';
 import { describeBackend } from '../engines.ts';
 import { bob } from '../fakes/bot-api-world.ts';
@@ -113,6 +114,17 @@ describeContained('live configuration changes', async () => {
     expect(await page(program)).not.toContain('busy_mod');
     expect((await hermetic.run(['status'])).stdout).not.toContain('busy_mod');
     expect(program.output).toContain('the files are fine again');
+    const records = await until('the records are there', async () => {
+      const { stdout } = await hermetic.run(['audit', 'list', '--kind', 'config', '--json']);
+      const found = JSON.parse(stdout) as AuditRecord[];
+      return found.some(({ outcome }) => outcome === 'refused') ? found : undefined;
+    });
+    const ofGateway = { actor: 'hermetic', session: [] };
+    const forwarded = { ...ofGateway, outcome: 'in force', what: { changed: ['terminal.docker_forward_env'] } };
+    expect(records).toContainEqual(expect.objectContaining(forwarded));
+    const refused = { ...ofGateway, outcome: 'refused', what: { problem: expect.stringMatching(problem) } };
+    expect(records.filter(({ outcome }) => outcome === 'refused')).toEqual([expect.objectContaining(refused)]);
+    expect(JSON.stringify(records)).not.toMatch(/first-value|the-second-value/);
     expect(await ask(program, '/yolo off')).toContain('Approvals are on again');
   });
 
