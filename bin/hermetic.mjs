@@ -41,6 +41,8 @@ async function runHere() {
   module.enableCompileCache(join(root, 'node_modules', '.cache', 'hermetic'));
   // Node writes it when a process ends by itself. A gateway that is always killed would compile everything at each start, and stand still meanwhile.
   setTimeout(() => module.flushCompileCache(), flushAfterMs).unref();
+  const { learnOwnCommand } = await load('lib/own-command');
+  learnOwnCommand(fileURLToPath(import.meta.url), process.env.PATH);
   // The parts that take longest to load come first, each in a turn of its own, so that no turn is long.
   for (const part of ['stores/index', 'config/schema']) {
     if (existsSync(fileOf(part))) await load(part);

@@ -40,7 +40,9 @@ export async function setup(project: TestProject): Promise<void> {
       minify: false,
       emptyOutDir: true,
       rolldownOptions: {
-        input: Object.fromEntries(['cli/main', 'bash-judge/worker', 'egress/worker'].map((name) => [name, join(root, `src/${name}.ts`)])),
+        input: Object.fromEntries(
+          ['cli/main', 'lib/own-command', 'bash-judge/worker', 'egress/worker'].map((name) => [name, join(root, `src/${name}.ts`)]),
+        ),
         output: { entryFileNames: '[name].js', chunkFileNames: 'parts/[name]-[hash].js' },
       },
     },
@@ -49,6 +51,8 @@ export async function setup(project: TestProject): Promise<void> {
   // The one is installed by the user and in no build, the other looks for addons that are not built.
   mkdirSync(join(home, 'node_modules'));
   for (const name of ['baileys', 'ssh2']) symlinkSync(join(root, 'node_modules', name), join(home, 'node_modules', name));
+  mkdirSync(join(home, 'on-path'));
+  symlinkSync(join(home, 'bin', 'hermetic.mjs'), join(home, 'on-path', 'hermetic'));
   project.provide('program', join(home, 'bin', 'hermetic.mjs'));
 }
 

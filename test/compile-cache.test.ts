@@ -10,7 +10,9 @@ it('the program keeps what Node compiled even when it is killed', async () => {
   const clone = mkdtempSync(join(tmpdir(), 'hermetic-clone-'));
   onTestFinished(() => rmSync(clone, { recursive: true }));
   cpSync(join(import.meta.dirname, '../bin'), join(clone, 'bin'), { recursive: true });
-  for (const directory of ['src/cli', 'node_modules']) mkdirSync(join(clone, directory), { recursive: true });
+  for (const directory of ['src/cli', 'src/lib', 'node_modules']) mkdirSync(join(clone, directory), { recursive: true });
+  for (const name of ['own-command.ts', 'shell-quote.ts'])
+    cpSync(join(import.meta.dirname, '../src/lib', name), join(clone, 'src/lib', name));
   writeFileSync(join(clone, 'node_modules/.package-lock.json'), '{}');
   writeFileSync(join(clone, 'package.json'), '{ "type": "module" }');
   writeFileSync(join(clone, 'src/cli/main.ts'), 'export const main = async () => void setInterval(() => undefined, 1000);');

@@ -149,10 +149,11 @@ describe('the source tree', () => {
     expect(files('src/*/*/*/**/*')).toEqual([]);
   });
 
+  // Comments and regular expressions are matched too, so that a quotation mark in one does not begin a string.
+  const literals =
+    /\/\*[\s\S]*?\*\/|\/\/[^\n]*|(?<=[=(,:!&|?[] ?)\/(?:[^/\\\n[]|\\.|\[(?:[^\]\\\n]|\\.)*\])+\/|'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|`(?:[^`\\]|\\.)*`/g;
+
   it('bash programs are only in guest/ and host-scripts/, not in strings', () => {
-    // Comments and regular expressions are matched too, so that a quotation mark in one does not begin a string.
-    const literals =
-      /\/\*[\s\S]*?\*\/|\/\/[^\n]*|(?<=[=(,:!&|?[] ?)\/(?:[^/\\\n[]|\\.|\[(?:[^\]\\\n]|\\.)*\])+\/|'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|`(?:[^`\\]|\\.)*`/g;
     const isBash =
       /\$[@1-9]|\[\[ |\$\((?!\?)|[<>]"\$|\bBASH|(?:^.|[;\n]|\\n) *(?:set -|umask |exec |for \w+(?: in|;)|if .*; then|while |read -|trap |IFS=)/;
     const hasSeveralCommands = /[;|\n]|\\n|&&/;
@@ -172,6 +173,27 @@ describe('the source tree', () => {
     // The judge reads bash; code-functions.ts makes a function of every tool.
     const sources = files('src/**/*.ts').filter((path) => !/^src\/(?:bash-judge\/|tools\/execute-code\/code-functions\.ts)/.test(path));
     expect(sources.flatMap((path) => programsIn(read(path)).map((program) => `${path}: ${program}`))).toEqual([]);
+  });
+
+  it('no text of the program has a fixed name for the program in a command: how it is run depends on where it is', () => {
+    const commands = files('src/cli/commands/*.ts').map((path) => basename(path, '.ts'));
+    const fixed = new RegExp(`(?<![\\w./-])hermetic(?:\\s|\\\\n)+(?:--help|(?:${commands.join('|')})\\b)`, 'g');
+    const namesIn = (source: string): string[] => source.replace(literals, (text) => (text.startsWith('/') ? '' : text)).match(fixed) ?? [];
+    for (const text of [
+      "'hermetic doctor'",
+      '"Run `hermetic doctor`."',
+      '`Usage:\nhermetic doctor`',
+      `\`\${model ?? \`hermetic doctor\`}\``,
+    ])
+      expect(namesIn(`const hint = ${text};`), text).toEqual(['hermetic doctor']);
+    for (const text of [`\`\${hermetic} doctor\``, "'/hermetic run ls'", "'Hermetic: start'", '1; // as hermetic status shows it'])
+      expect(namesIn(`const hint = ${text};`), text).toEqual([]);
+    // Only documents are made of these.
+    const references = ['src/config/example.ts', 'src/config/reference.ts', 'src/gateway/commands/reference.ts'];
+    const sources = files('src/**/*.ts').filter((path) => !references.includes(path));
+    expect(sources.flatMap((path) => namesIn(read(path)).map((text) => `${path}: ${text}`))).toEqual([]);
+    // Threads, which are not told how the program was started.
+    expect(files('src/{bash-judge,egress}/**/*.ts').filter((path) => read(path).includes('lib/own-command'))).toEqual([]);
   });
 
   it('guest and host scripts begin with a comment and pass bash -n', () => {
@@ -264,8 +286,9 @@ describe('the command', () => {
 
   beforeAll(() => {
     clone = mkdtempSync(join(tmpdir(), 'hermetic-clone-'));
-    for (const directory of ['bin', 'src/cli', 'node_modules']) mkdirSync(join(clone, directory), { recursive: true });
+    for (const directory of ['bin', 'src/cli', 'src/lib', 'node_modules']) mkdirSync(join(clone, directory), { recursive: true });
     for (const name of readdirSync(join(root, 'bin'))) copyFileSync(join(root, 'bin', name), join(clone, 'bin', name));
+    for (const name of ['own-command.ts', 'shell-quote.ts']) copyFileSync(join(root, 'src/lib', name), join(clone, 'src/lib', name));
     writeFileSync(join(clone, 'node_modules/.package-lock.json'), '{}');
     writeFileSync(
       join(clone, 'src/cli/main.ts'),

@@ -6,6 +6,7 @@ import type { Screen } from '../channels/terminal/screen.ts';
 import { HermeticError } from '../core/errors.ts';
 import { within } from '../lib/deadline.ts';
 import type { Instance } from '../lib/instance.ts';
+import { hermetic } from '../lib/own-command.ts';
 import { connectToOwner } from '../lib/owner-socket.ts';
 import { personHere } from './person.ts';
 import { alreadyRunning, askGateway } from './running-gateway.ts';
@@ -63,7 +64,7 @@ export async function chatOver({ socket, model }: Connected, { screen, chat, fil
   const person = { id: 'owner', name: personHere() };
   const joined = await joinGateway(socket, { screen, chat, person, files, leave }, (channel) => {
     if (!screen.isLive) return;
-    channel.note(`Joined the running gateway, model ${model ?? 'none yet (hermetic setup adds one; /run COMMAND works)'}`);
+    channel.note(`Joined the running gateway, model ${model ?? `none yet (${hermetic} setup adds one; /run COMMAND works)`}`);
     channel.note('/help lists the commands. Ctrl-C stops the running turn. Ctrl-D leaves; a running turn continues.\n');
   });
   const leftOrGone = Promise.race([left.then(() => 'left' as const), joined.gone.then(() => 'gone' as const)]);
@@ -73,7 +74,7 @@ export async function chatOver({ socket, model }: Connected, { screen, chat, fil
   await joined.close();
   if (end === 'gone') {
     throw new HermeticError('gateway/gone', 'The gateway has stopped.', {
-      hint: 'Your messages are stored and will be answered when the gateway runs again: hermetic start. hermetic chat then shows the answers.',
+      hint: `Your messages are stored and will be answered when the gateway runs again: ${hermetic} start. ${hermetic} chat then shows the answers.`,
     });
   }
   return end === 'left' ? 0 : interrupt.code();

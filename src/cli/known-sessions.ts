@@ -4,6 +4,7 @@ import type { Audience } from '../config/sandbox-settings.ts';
 import { HermeticError } from '../core/errors.ts';
 import type { Backend } from '../core/sandbox.ts';
 import { sessionPartsText } from '../core/session.ts';
+import { hermetic } from '../lib/own-command.ts';
 import { printable } from '../lib/printable.ts';
 
 /** A session that has talked, has a sandbox or waits for an answer. */
@@ -66,7 +67,7 @@ function listed(known: readonly KnownSession[]): string {
   if (known.length === 0) return 'There is no session yet. One is known as soon as it has talked or has a sandbox.';
   const names = known.slice(0, maxListed).map(sessionText);
   const more = known.length - names.length;
-  return `The sessions are ${names.join(', ')}${more > 0 ? `, and ${more} more: hermetic status, hermetic sandbox list` : ''}.`;
+  return `The sessions are ${names.join(', ')}${more > 0 ? `, and ${more} more: ${hermetic} status, ${hermetic} sandbox list` : ''}.`;
 }
 
 /** Security: people choose titles. */
@@ -80,5 +81,5 @@ export async function backendFor(app: App, { audience }: KnownSession): Promise<
   const { backend, unusable } = await usableBackend(app, audience);
   if (backend) return backend;
   const reasons = unusable.map(({ backend: kind, reason }) => `${kind}: ${reason}`).join('; ');
-  throw new HermeticError('backend/unavailable', `No sandbox backend works here (${reasons}).`, { hint: 'hermetic doctor' });
+  throw new HermeticError('backend/unavailable', `No sandbox backend works here (${reasons}).`, { hint: `${hermetic} doctor` });
 }

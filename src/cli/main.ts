@@ -1,5 +1,6 @@
 import { type Command, CommanderError, InvalidArgumentError } from 'commander';
 import { HermeticError } from '../core/errors.ts';
+import { hermetic } from '../lib/own-command.ts';
 import { approvalsCommand } from './commands/approvals.ts';
 import { auditCommand } from './commands/audit.ts';
 import { chatCommand } from './commands/chat.ts';
@@ -45,13 +46,13 @@ const commands: Readonly<Record<string, (io: CliIo) => Command>> = {
 
 const examples = `
 Examples:
-  hermetic start                              the gateway: chats, and a page whose address it prints
-  hermetic setup                              choose a model, and try its key
-  hermetic chat                               the same agent in this terminal
-  hermetic run -- 'pip --version; ls'         one command in the default sandbox
-  hermetic run --session work -- make test    state and files of a session carry over
-  hermetic shell                              a prompt in the sandbox
-  hermetic doctor                             what works on this machine, and how to fix what does not
+  ${hermetic} start                              the gateway: chats, and a page whose address it prints
+  ${hermetic} setup                              choose a model, and try its key
+  ${hermetic} chat                               the same agent in this terminal
+  ${hermetic} run -- 'pip --version; ls'         one command in the default sandbox
+  ${hermetic} run --session work -- make test    state and files of a session carry over
+  ${hermetic} shell                              a prompt in the sandbox
+  ${hermetic} doctor                             what works on this machine, and how to fix what does not
 
 Exit codes: 1 failed, 2 bad usage or configuration, 3 backend unavailable, 4 denied; \`run\` and \`shell\` exit as the command did
 (124 timeout, 130 interrupt).`;
@@ -76,15 +77,15 @@ export async function main(argv: readonly string[]): Promise<void> {
 
 /** Every command, or only the one that was asked for, on streams that a test can replace. */
 export function program(io: CliIo, asked?: string): Command {
-  const hermetic = commandOn(io, 'hermetic')
+  const root = commandOn(io, hermetic)
     .description('An AI agent in your chats, with a sandbox for every session.')
     .version(version())
     .addHelpText('after', examples)
-    .showHelpAfterError('hint: hermetic --help lists the commands')
+    .showHelpAfterError(`hint: ${hermetic} --help lists the commands`)
     .hook('preAction', async (_, command) => await refuseFromSession(io, command));
   const only = asked !== undefined && Object.hasOwn(commands, asked) ? commands[asked] : undefined;
-  for (const make of only ? [only] : Object.values(commands)) hermetic.addCommand(make(io));
-  return hermetic;
+  for (const make of only ? [only] : Object.values(commands)) root.addCommand(make(io));
+  return root;
 }
 
 function report(io: CliIo, error: unknown): void {

@@ -7,6 +7,7 @@ import { type AddressClass, isPrivateAllowed } from '../egress/addresses.ts';
 import { classifyHere } from '../egress/dial.ts';
 import { isPublicName } from '../egress/names.ts';
 import { decide, directPorts, isLocalhost, parseDestination } from '../egress/rules.ts';
+import { hermetic } from '../lib/own-command.ts';
 import { isAskedAbout } from './host-argument.ts';
 
 interface JudgedAddress {
@@ -37,7 +38,7 @@ export function destinationFrom(text: string): Destination {
   const destination = parseDestination(text, 443);
   if (destination) return destination;
   throw new HermeticError('usage/bad-argument', `${JSON.stringify(text)} is neither a host nor a host and a port.`, {
-    hint: 'Usage: hermetic network test HOST[:PORT] [--resolve] [--json]',
+    hint: `Usage: ${hermetic} network test HOST[:PORT] [--resolve] [--json]`,
   });
 }
 

@@ -5,6 +5,7 @@ import type { SessionStatus } from '../app/status/session-status.ts';
 import type { Talkers } from '../app/status/who-may-talk.ts';
 import { HermeticError } from '../core/errors.ts';
 import { askInstance } from '../lib/instance.ts';
+import { hermetic } from '../lib/own-command.ts';
 
 /** The status that a gateway gives other processes. */
 export interface RunningGateway {
@@ -62,11 +63,11 @@ export async function alreadyRunning(home: string): Promise<HermeticError> {
   const said = await askGateway(home);
   const isChat = said?.isPublic === false;
   const way = said?.url
-    ? `Its page is ${said.url} (the link it printed at its start lets a browser in); hermetic status shows more.`
-    : 'hermetic status shows it.';
+    ? `Its page is ${said.url} (the link it printed at its start lets a browser in); ${hermetic} status shows more.`
+    : `${hermetic} status shows it.`;
   return new HermeticError(
     'gateway/running',
-    isChat ? 'hermetic chat is already open for this home.' : 'A gateway is already running for this home.',
+    isChat ? 'A terminal chat is already open for this home.' : 'A gateway is already running for this home.',
     { hint: isChat ? 'Leave it with Ctrl-D, or set HERMETIC_HOME to another home.' : way },
   );
 }

@@ -1,5 +1,6 @@
 import { HermeticError } from '../core/errors.ts';
 import { nearest } from '../lib/nearest.ts';
+import { hermetic } from '../lib/own-command.ts';
 import { valueFlaw } from './bound-secrets.ts';
 import { conflictsIn } from './conflicts.ts';
 import { type Changes, changeKeys, takeOut, type Writing } from './edit.ts';
@@ -67,7 +68,7 @@ export function forgetSecret(files: Home['files'], name: string, writing: Writin
   if (wasStored || wasBound) return { wasStored, wasBound };
   const meant = nearest(name, secretNames(files.dotenv));
   throw new HermeticError('secret/not-found', `${files.dotenv} has no secret of this name.${meant ? ` Did you mean ${meant}?` : ''}`, {
-    hint: 'hermetic secret list prints the names.',
+    hint: `${hermetic} secret list prints the names.`,
   });
 }
 

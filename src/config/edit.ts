@@ -2,6 +2,7 @@ import { dirname } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { HermeticError } from '../core/errors.ts';
 import { errorText } from '../lib/error-text.ts';
+import { hermetic } from '../lib/own-command.ts';
 import { replaceFile } from '../lib/replace-file.ts';
 import { conflictsIn } from './conflicts.ts';
 import { isCollection, listedNames, scalarFromText } from './environment-layer.ts';
@@ -164,7 +165,7 @@ function edit(file: string, writing: Writing, change: (before: string | undefine
       const asWanted = result.after !== undefined && !problems.some((problem) => problem.code === 'config/bad-yaml');
       if (!asWanted || !isDeepStrictEqual(withoutEmpty(valuesOf(after)), withoutEmpty(result.wanted))) {
         throw new HermeticError('config/bad-value', `${file} is written in a way that cannot be changed from here without changing more.`, {
-          hint: 'Edit the file by hand, then run `hermetic config check`.',
+          hint: `Edit the file by hand, then run \`${hermetic} config check\`.`,
         });
       }
       if (problems.length === 0) throwProblems(conflictsIn(settings, { config: file, dotenv: '' }));

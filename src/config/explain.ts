@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { channelDrivers } from '../channels/index.ts';
 import { type ErrorCode, HermeticError } from '../core/errors.ts';
 import { nearest } from '../lib/nearest.ts';
+import { hermetic } from '../lib/own-command.ts';
 import { isObjectName, objectNameFlaw } from '../lib/variable-name.ts';
 import { type ConfigKey, findSection, nearestKey, notesAt } from './keys.ts';
 import { whyUnused } from './unused.ts';
@@ -133,7 +134,7 @@ export function unusableSecret(place: Place, name: string): Problem {
 }
 
 function removeHint(name: string): string {
-  return `hermetic secret remove ${name} takes it out.`;
+  return `${hermetic} secret remove ${name} takes it out.`;
 }
 
 export const listHint = 'docs/config.md lists every key.';

@@ -3,6 +3,7 @@ import { dirname } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { HermeticError } from '../core/errors.ts';
+import { hermetic } from '../lib/own-command.ts';
 import { filesVersion, unreadable } from './home.ts';
 import { configKeys, setAt, valueAt } from './keys.ts';
 import type { LoadedConfig } from './load.ts';
@@ -115,7 +116,7 @@ export class LiveConfig {
     if (outcome instanceof HermeticError) {
       // Security: people in chats read it, and where the home is is not their business.
       const [first, ...others] = withoutHome(outcome.message, running.home).split('\n');
-      const more = others.length > 0 ? ` (${others.length} more: hermetic config check)` : '';
+      const more = others.length > 0 ? ` (${others.length} more: ${hermetic} config check)` : '';
       const problem = `${first}${more} The last good configuration stays in force.`;
       if (problem !== this.problem) {
         log(`configuration: ${problem}`);

@@ -2,6 +2,7 @@ import { dirname } from 'node:path';
 import { HermeticError } from '../core/errors.ts';
 import { parseDotenv, removeFromDotenv, setInDotenv } from '../lib/dotenv.ts';
 import { errorText } from '../lib/error-text.ts';
+import { hermetic } from '../lib/own-command.ts';
 import { replaceFile } from '../lib/replace-file.ts';
 import { isObjectName, looksLikeVariable, objectNameFlaw } from '../lib/variable-name.ts';
 import type { Writing } from './edit.ts';
@@ -24,7 +25,7 @@ export function checkSecretName(name: string): void {
       'usage/bad-argument',
       'The name of a secret consists of letters, digits and underscores, and begins with no digit.',
       {
-        hint: 'hermetic secret set NAME asks for the value, or reads it from standard input.',
+        hint: `${hermetic} secret set NAME asks for the value, or reads it from standard input.`,
       },
     );
   }
@@ -39,7 +40,7 @@ export function checkSecretName(name: string): void {
   const key = configKeys.find(({ variable }) => variable === name);
   if (!key && !name.startsWith('HERMETIC_')) return;
   throw new HermeticError('usage/bad-argument', `${name} is not a secret: Hermetic reads it as a setting.`, {
-    hint: key ? `hermetic config set ${key.name} VALUE` : 'Choose a name that does not begin with HERMETIC_.',
+    hint: key ? `${hermetic} config set ${key.name} VALUE` : 'Choose a name that does not begin with HERMETIC_.',
   });
 }
 

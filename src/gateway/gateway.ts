@@ -1,6 +1,7 @@
 import type { Incoming } from '../core/channel.ts';
 import { type SessionId, sessionId } from '../core/session.ts';
 import { errorText } from '../lib/error-text.ts';
+import { hermeticForStrangers } from '../lib/own-command.ts';
 import type { GatewayDeps } from './deps.ts';
 import { Recovery } from './recovery.ts';
 import { ChatSession } from './session.ts';
@@ -114,5 +115,5 @@ function pairingKey({ place, id }: Incoming): string {
 }
 
 function pairingText(code: string): string {
-  return `You are not paired with me yet. My operator can let you in with \`hermetic pairing approve ${code}\`. The code expires in 1 h.`;
+  return `You are not paired with me yet. My operator can let you in with \`${hermeticForStrangers} pairing approve ${code}\`. The code expires in 1 h.`;
 }

@@ -1,4 +1,5 @@
 import type { ModelFailure } from '../core/agent.ts';
+import { hermetic } from '../lib/own-command.ts';
 import { printable } from '../lib/printable.ts';
 
 /** Who was asked, for sentences about what went wrong. */
@@ -60,7 +61,7 @@ export function explain(error: unknown, asked: Asked): ModelFailure {
 function refusal(status: number, words: string, said: string, asked: Asked): ModelFailure {
   if (status === 401 || (status === 403 && /key|token|auth/i.test(words))) {
     const what = asked.apiKey === undefined ? 'wants a key' : `refuses the key in ${asked.keyVariable}`;
-    const hint = `Set ${asked.keyVariable} in .env to a valid key, or run \`hermetic setup\`.`;
+    const hint = `Set ${asked.keyVariable} in .env to a valid key, or run \`${hermetic} setup\`.`;
     return lasting('model/unusable', `${asked.title} ${what}: ${said}`, hint);
   }
   if (status === 402 || noCredit.test(words)) return lasting('model/unusable', `The account at ${asked.title} has no credit left: ${said}`);
@@ -68,7 +69,7 @@ function refusal(status: number, words: string, said: string, asked: Asked): Mod
   if (noItem.test(words)) return { ...lasting('model/failed', sentence), about: 'thoughts' };
   if (status === 404) {
     const what = `${asked.title} has no model called ${JSON.stringify(asked.model)} at ${asked.baseUrl}: ${said}`;
-    return lasting('model/unusable', what, 'Check model.model and model.base_url, or run `hermetic setup`.');
+    return lasting('model/unusable', what, `Check model.model and model.base_url, or run \`${hermetic} setup\`.`);
   }
   if (status === 413 || tooLong.test(words)) return conversationTooLong(said, asked);
   return refused(sentence, words);

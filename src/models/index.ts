@@ -1,6 +1,7 @@
 import type { LanguageModel } from 'ai';
 import type { Model } from '../core/agent.ts';
 import { HermeticError } from '../core/errors.ts';
+import { hermetic } from '../lib/own-command.ts';
 import { remember } from '../lib/remember.ts';
 import { explain } from './explain.ts';
 import { fetchFor } from './fetch.ts';
@@ -45,16 +46,19 @@ export function settingsFor(settings: ModelSettings, choice: string | undefined)
  */
 export async function openModel(settings: ModelSettings, variables: Readonly<Record<string, string | undefined>>): Promise<Model> {
   const { provider: name, model } = settings;
-  if (!name) throw unusable('No model is configured.', 'Run `hermetic setup`, or set model.provider and model.model.');
+  if (!name) throw unusable('No model is configured.', `Run \`${hermetic} setup\`, or set model.provider and model.model.`);
   const provider = providers[name];
   if (!model)
-    throw unusable(`model.model is not set, so it is unknown which model of ${name} to use.`, 'Run `hermetic setup`, or set model.model.');
+    throw unusable(
+      `model.model is not set, so it is unknown which model of ${name} to use.`,
+      `Run \`${hermetic} setup\`, or set model.model.`,
+    );
   const baseUrl = (settings.base_url ?? provider.baseUrl)?.replace(/\/+$/, '');
   if (!baseUrl)
-    throw unusable(`model.base_url is not set, and ${name} has no default address.`, 'Run `hermetic setup`, or set model.base_url.');
+    throw unusable(`model.base_url is not set, and ${name} has no default address.`, `Run \`${hermetic} setup\`, or set model.base_url.`);
   const { keyVariable, apiKey } = keyFor(provider, settings, variables);
   if (!apiKey && (provider.needsKey || settings.api_key_env !== undefined)) {
-    throw unusable(`There is no key for ${name}: ${keyVariable} is not set.`, `Set ${keyVariable} in .env, or run \`hermetic setup\`.`);
+    throw unusable(`There is no key for ${name}: ${keyVariable} is not set.`, `Set ${keyVariable} in .env, or run \`${hermetic} setup\`.`);
   }
   const prices = pricesOf(settings.prices, model);
   // It would print warnings about unsupported settings to standard error.

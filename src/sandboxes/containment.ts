@@ -2,6 +2,7 @@ import { type Audience, engineSockets } from '../config/sandbox-settings.ts';
 import { HermeticError } from '../core/errors.ts';
 import type { Proof } from '../core/proof.ts';
 import type { Backend, OpenListener } from '../core/sandbox.ts';
+import { hermetic } from '../lib/own-command.ts';
 import { type ProofOptions, proofJson, prove } from '../proof/index.ts';
 import type { OpenedSandbox, SandboxDeps } from './open.ts';
 
@@ -47,6 +48,6 @@ export async function proveOpened(deps: SandboxDeps, opened: OpenedSandbox, sibl
 
 function notContained(backend: Backend): HermeticError {
   return new HermeticError('sandbox/not-contained', `The ${backend.kind} sandbox failed its containment proof with these settings.`, {
-    hint: 'hermetic doctor --prove shows which check failed.',
+    hint: `${hermetic} doctor --prove shows which check failed.`,
   });
 }

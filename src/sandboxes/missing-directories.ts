@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { SandboxLedger } from '../core/store.ts';
+import { hermetic } from '../lib/own-command.ts';
 import { printable } from '../lib/printable.ts';
 import { isKept } from './kept.ts';
 
@@ -21,7 +22,7 @@ export async function missingDirectories(ledger: SandboxLedger, sandboxesDirecto
   return [...counts].map(([place, count]) => sentence(place, count, sandboxesDirectory));
 }
 
-const giveUp = 'give it up with `hermetic sandbox destroy` (`hermetic sandbox list` names what is missing)';
+const giveUp = `give it up with \`${hermetic} sandbox destroy\` (\`${hermetic} sandbox list\` names what is missing)`;
 
 function sentence(place: string, count: number, sandboxesDirectory: string): string {
   const [former, here] = [printable(place), printable(sandboxesDirectory)];

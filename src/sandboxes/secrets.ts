@@ -5,6 +5,7 @@ import type { BoundSecret, Vault } from '../core/egress.ts';
 import { HermeticError } from '../core/errors.ts';
 import type { Mount, Network, OpenListener } from '../core/sandbox.ts';
 import { placeholderFor } from '../egress/bound-secret.ts';
+import { hermetic } from '../lib/own-command.ts';
 import { type Authorities, readAuthorities, type Trust, trustIn } from './trust.ts';
 
 /** What a sandbox is given for its secrets. It has no value in it. */
@@ -64,7 +65,7 @@ export class SandboxSecrets {
     for (const setting of settings) {
       const flaw = secretFlaw(loaded, setting);
       if (flaw !== undefined)
-        throw new HermeticError('config/bad-value', flaw, { hint: `hermetic secret set ${setting.env} replaces it.` });
+        throw new HermeticError('config/bad-value', flaw, { hint: `${hermetic} secret set ${setting.env} replaces it.` });
     }
     for (const sentence of missingSecrets(loaded)) listener.notice(sentence);
     const before = this.#kept;

@@ -10,6 +10,7 @@ import { type Config, parseVolume } from '../config/schema.ts';
 import { HermeticError } from '../core/errors.ts';
 import type { Backend, Feature, Limits, Mount, Network, OpenListener, SandboxSpec } from '../core/sandbox.ts';
 import { egressEnvironment } from '../egress/environment.ts';
+import { hermetic } from '../lib/own-command.ts';
 import { sandboxEnvironment } from './environment.ts';
 import { copyCredentials, type HomeMountOptions, homeMounts } from './home-mounts.ts';
 import { checkedMounts } from './mounts.ts';
@@ -169,7 +170,7 @@ export function assertSupported(backend: Backend, spec: SandboxSpec): void {
 
 function cannotHonour({ kind }: Backend, reasons: readonly string[]): HermeticError {
   return new HermeticError('backend/cannot-honour', `The ${kind} backend cannot do what is asked: ${reasons.join('; ')}.`, {
-    hint: 'Change the setting, or use another backend (hermetic doctor shows which work here).',
+    hint: `Change the setting, or use another backend (${hermetic} doctor shows which work here).`,
   });
 }
 

@@ -203,7 +203,7 @@ it('a second chat for the same home is refused with the name of the first', asyn
   await until('it runs', async () => (await status())?.channels);
   const second = await hermetic.run(['chat'], { input: '/whoami\n' });
   expect(second).toMatchObject({ code: 1, stdout: '' });
-  expect(second.stderr).toMatch(/hermetic chat is already open for this home/);
+  expect(second.stderr).toMatch(/A terminal chat is already open for this home/);
   first.stdin?.end();
   expect((await once(first, 'close'))[0]).toBe(0);
 });

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { bin } from '../bin.ts';
+import { bin, installedPath } from '../bin.ts';
 import { until } from '../until.ts';
 
 export interface Outcome {
@@ -21,7 +21,7 @@ export class Hermetic {
   /** `launcher` runs the words after it, for example in another network. */
   constructor(environment: Record<string, string> = {}, launcher: readonly string[] = []) {
     this.#launcher = launcher;
-    this.environment = { PATH: process.env.PATH ?? '', HOME: this.home, HERMETIC_HOME: join(this.home, '.hermetic'), ...environment };
+    this.environment = { PATH: installedPath, HOME: this.home, HERMETIC_HOME: join(this.home, '.hermetic'), ...environment };
   }
 
   start(args: readonly string[], environment: Record<string, string> = {}): ChildProcess {

@@ -7,7 +7,8 @@ import { describeContained } from './contained.ts';
 import { Program } from './program.ts';
 
 describeContained('the gateway', async () => {
-  const program = await Program.start({ config: { gateway: { allowed_users: ['telegram:1003', 'discord:1004'] } } });
+  const environment = { PATH: process.env.PATH ?? '' };
+  const program = await Program.start({ environment, config: { gateway: { allowed_users: ['telegram:1003', 'discord:1004'] } } });
   afterAll(() => program.close());
 
   it("sets the platform's command menu", async () => {
@@ -19,6 +20,12 @@ describeContained('the gateway', async () => {
     for (const id of [1003, 1004]) program.api.world.says({ text: '/whoami', from: { id, is_bot: false, first_name: 'Somebody' } });
     await program.shows('Your role: user.', 1003);
     await program.shows('You are not paired with me yet', 1004);
+  });
+
+  it('tells a stranger how the operator can let them in, and not where the program is', async () => {
+    program.api.world.says({ text: 'Hello?', from: { id: 1005, is_bot: false, first_name: 'Mallory' } });
+    const { text } = await program.shows('You are not paired with me yet', 1005);
+    expect(text).toMatch(/can let you in with hermetic pairing approve \w+\./);
   });
 
   it('uses a changed model at once', async () => {

@@ -7,7 +7,7 @@ import { stringify } from 'yaml';
 import { removeTree } from '../../src/backends/sandbox-directory.ts';
 import { createApp } from '../../src/index.ts';
 import { openStore } from '../../src/stores/index.ts';
-import { bin } from '../bin.ts';
+import { bin, installedPath } from '../bin.ts';
 import { type BotMessage, FakeBotApi } from '../fakes/bot-api.ts';
 import { type ModelServer, type Script, says, startModelServer } from '../fakes/model-server.ts';
 import { until } from '../until.ts';
@@ -85,7 +85,7 @@ export class Program {
   async start(): Promise<void> {
     this.output = '';
     const environment = {
-      PATH: process.env.PATH ?? '',
+      PATH: installedPath,
       HOME: this.home,
       HERMETIC_HOME: this.directory,
       TELEGRAM_BOT_TOKEN: this.api.token,

@@ -1,5 +1,6 @@
 import type { Channel, Linking } from '../../core/channel.ts';
 import type { HealthView, StatusLine, StatusView } from '../../http/parts.ts';
+import { hermetic } from '../../lib/own-command.ts';
 import type { GatewayProgram } from '../gateway.ts';
 import { readiness } from './health.ts';
 import { networkText } from './network-status.ts';
@@ -123,7 +124,7 @@ export function statusLines({ sandboxLines, warning, approvals, model, turnsRunn
     ...(warning ? [warning.split('\n')[0] ?? ''] : []),
     ...sandboxLines,
     `Approvals: ${approvals.mode}, ${approvals.waiting} pending in all sessions`,
-    `Model: ${model ?? 'none; hermetic setup adds one'}`,
+    `Model: ${model ?? `none; ${hermetic} setup adds one`}`,
     `Turns running: ${turnsRunning}; channels: ${channels.map((channel) => `${channel.kind} ${channelText(channel)}`).join(', ')}`,
   ];
 }
@@ -168,7 +169,7 @@ export function statusView(status: GatewayStatus, now = new Date()): StatusView 
             value: `${approvals.mode}, ${approvals.waiting} pending`,
             tone: approvals.mode === 'off' ? 'warning' : undefined,
           },
-          { label: 'Model', value: model ?? 'none: run hermetic setup', tone: model ? undefined : 'warning' },
+          { label: 'Model', value: model ?? `none: run ${hermetic} setup`, tone: model ? undefined : 'warning' },
           { label: 'Turns running', value: String(turnsRunning) },
         ],
       },

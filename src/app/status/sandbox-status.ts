@@ -4,6 +4,7 @@ import { HermeticError } from '../../core/errors.ts';
 import type { Backend, Check, Enforcement, Isolation, Limits } from '../../core/sandbox.ts';
 import type { ProofEntry } from '../../core/store.ts';
 import { durationText } from '../../lib/duration.ts';
+import { hermetic } from '../../lib/own-command.ts';
 import { sentence } from '../../sandboxes/backend-choice.ts';
 import { latestProof } from '../../sandboxes/prove-backend.ts';
 import { limitsOf } from '../../sandboxes/spec.ts';
@@ -162,7 +163,7 @@ export function sandboxObstacle({ backend, configured, unusable }: SandboxStatus
   // Of those that are tried in turn, the last needs the least.
   const last = unusable.at(-1);
   const why = last ? ` ${last.backend}: ${withFix(last.reason, last.fix)}` : '';
-  const more = unusable.length > 1 ? ' (hermetic doctor names other ways)' : '';
+  const more = unusable.length > 1 ? ` (${hermetic} doctor names other ways)` : '';
   return `Nothing can be run: no sandbox backend works here (backend ${configured}).${why}${more}`;
 }
 
@@ -204,11 +205,13 @@ export async function unsafeWarning(app: App, { audience, backend }: SandboxStat
   for (const other of app.backends.values()) {
     if (other.traits.isolation !== 'none' && (await other.check(imageFor(other.kind))).usable) choices.push(other.kind);
   }
-  const remedy = choices.map((kind) => `  hermetic config set gateway.terminal_backend ${kind}`);
+  const remedy = choices.map((kind) => `  ${hermetic} config set gateway.terminal_backend ${kind}`);
   return [
     `WARNING: Chat sessions run on ${backend.kind}, WITHOUT A SANDBOX.`,
     'Anyone who can send a message, and any text the agent reads, can run commands on this machine as this user.',
-    choices.length > 0 ? 'These backends work here and isolate them:' : 'No backend with isolation works here: hermetic doctor says why.',
+    choices.length > 0
+      ? 'These backends work here and isolate them:'
+      : `No backend with isolation works here: ${hermetic} doctor says why.`,
     ...remedy,
     'Read docs/sandboxes/local.md before you continue.',
   ].join('\n');

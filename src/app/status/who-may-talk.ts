@@ -1,6 +1,7 @@
 import type { Config } from '../../config/schema.ts';
 import type { Channel } from '../../core/channel.ts';
 import type { PairingLedger } from '../../core/conversation.ts';
+import { hermetic } from '../../lib/own-command.ts';
 import { printable } from '../../lib/printable.ts';
 import { platformRules } from '../channels.ts';
 
@@ -35,7 +36,7 @@ export async function whoMayTalk(config: Config, channels: Iterable<Channel>, pa
       const also = groups.length > 0 ? `; ${groups.join('; ')}` : '';
       return { channel: kind, text: `EVERYONE who finds the bot (${kind}.allow_all)${also}`, isOpen: true };
     }
-    const none = 'no one until you let them in: a direct message gets a code for hermetic pairing approve CODE';
+    const none = `no one until you let them in: a direct message gets a code for ${hermetic} pairing approve CODE`;
     return { channel: kind, text: groups.length > 0 ? groups.join('; ') : none, isOpen: false };
   });
 }

@@ -17,6 +17,7 @@ import type {
 } from '../../core/sandbox.ts';
 import { digestOf } from '../../lib/canonical-json.ts';
 import { withFileLock } from '../../lib/file-lock.ts';
+import { hermetic } from '../../lib/own-command.ts';
 import { printable } from '../../lib/printable.ts';
 import { liveAttachments } from '../../shell/pipes/attachments.ts';
 import { hasLeftProcesses } from '../../shell/streams/left-processes.ts';
@@ -162,7 +163,7 @@ export class CloudBackend implements Backend {
       'backend/not-permitted',
       `The sandbox of this session belongs to ${owner}, and the credentials to ${current}.`,
       {
-        hint: 'Use the credentials with which it was made, or give its files up with `hermetic sandbox destroy`.',
+        hint: `Use the credentials with which it was made, or give its files up with \`${hermetic} sandbox destroy\`.`,
       },
     );
   }

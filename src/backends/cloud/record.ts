@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { HermeticError } from '../../core/errors.ts';
+import { hermetic } from '../../lib/own-command.ts';
 import { replaceFile } from '../../lib/replace-file.ts';
 
 /** The oldest are dropped beyond this, and then count as having files. */
@@ -28,7 +29,7 @@ export function readRecord(directory: string): CloudRecord | undefined {
     // As one that is no record.
   }
   throw new HermeticError('sandbox/open-failed', `${path} does not say which sandbox belongs to this session.`, {
-    hint: 'Repair it from a backup, or remove the sandbox with `hermetic sandbox destroy`.',
+    hint: `Repair it from a backup, or remove the sandbox with \`${hermetic} sandbox destroy\`.`,
   });
 }
 

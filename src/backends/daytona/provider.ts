@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { HermeticError } from '../../core/errors.ts';
 import { backoffMs } from '../../lib/backoff.ts';
 import { durationText } from '../../lib/duration.ts';
+import { hermetic } from '../../lib/own-command.ts';
 import type { SshOptions } from '../../lib/ssh/connection.ts';
 import type { HostKeyRules } from '../../lib/ssh/host-keys.ts';
 import { parseTarget } from '../../lib/ssh/target.ts';
@@ -221,7 +222,7 @@ function isStarted(found: Found): true | undefined {
       });
     case 'broken':
       throw new HermeticError('sandbox/open-failed', `The sandbox has failed at Daytona: ${found.trouble || 'it gives no reason'}.`, {
-        hint: 'See it in the dashboard of Daytona. Its files may be saved there; `hermetic sandbox destroy` gives them up.',
+        hint: `See it in the dashboard of Daytona. Its files may be saved there; \`${hermetic} sandbox destroy\` gives them up.`,
       });
     case 'stopping':
     case 'stopped':

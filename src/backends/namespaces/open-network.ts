@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { constants, statSync } from 'node:fs';
 import type { Readable, Writable } from 'node:stream';
 import { HermeticError } from '../../core/errors.ts';
+import { hermetic } from '../../lib/own-command.ts';
 import { started } from '../../lib/started.ts';
 import { findProgram, isAccessible, standardPath } from '../programs.ts';
 import type { Launched, SandboxNetwork } from './network.ts';
@@ -89,6 +90,6 @@ function networkError(stderr: string): HermeticError {
   const isOld = /unrecognized option|unknown option/i.test(stderr);
   const said = stderr.trim().split('\n').slice(-3).join('; ') || 'it ended without a message';
   return new HermeticError('sandbox/open-failed', `The sandbox could not be connected to the network by slirp4netns: ${said}`, {
-    hint: isOld ? 'slirp4netns 1.0 or newer is needed.' : 'hermetic doctor shows more. terminal.network: none does without a network.',
+    hint: isOld ? 'slirp4netns 1.0 or newer is needed.' : `${hermetic} doctor shows more. terminal.network: none does without a network.`,
   });
 }

@@ -1,4 +1,5 @@
 import { HermeticError } from '../../core/errors.ts';
+import { hermetic } from '../../lib/own-command.ts';
 
 const otherwise = 'Use the bubblewrap or the docker backend.';
 
@@ -13,7 +14,7 @@ export function startError(stderr: string): HermeticError {
   const said = lastLines(stderr);
   if (/unshare: .*(Operation not permitted|No space left)|max_user_namespaces|user namespaces? .*(disabled|not)/i.test(stderr)) {
     return new HermeticError('backend/unavailable', `User namespaces cannot be made, or not be forbidden inside: ${said}`, {
-      hint: 'sudo sysctl -w user.max_user_namespaces=15000; in a container, let it make user namespaces and write /proc/sys/user. hermetic doctor explains the same for bubblewrap.',
+      hint: `sudo sysctl -w user.max_user_namespaces=15000; in a container, let it make user namespaces and write /proc/sys/user. ${hermetic} doctor explains the same for bubblewrap.`,
     });
   }
   if (/(unshare|setpriv): (command )?not found|unrecognized option/.test(stderr)) {

@@ -5,6 +5,7 @@ import { HermeticError } from '../../core/errors.ts';
 import { ByteStore } from '../../lib/byte-store.ts';
 import { within } from '../../lib/deadline.ts';
 import { guestBash } from '../../lib/guest-files.ts';
+import { hermetic } from '../../lib/own-command.ts';
 import { printable } from '../../lib/printable.ts';
 import { asciiQuote, shellQuote } from '../../lib/shell-quote.ts';
 import type { SshCommand, SshOptions } from '../../lib/ssh/connection.ts';
@@ -103,7 +104,7 @@ export function sshOptionsOf(options: ConfiguredSsh, { environment }: Pick<Backe
   if (host === undefined || user === undefined) {
     const missing = host === undefined ? 'ssh_host' : 'ssh_user';
     throw new HermeticError('backend/unavailable', `The ssh backend is not configured: terminal.${missing} is not set.`, {
-      hint: `hermetic config set terminal.${missing} …`,
+      hint: `${hermetic} config set terminal.${missing} …`,
     });
   }
   const home = environment.HOME ?? homedir();

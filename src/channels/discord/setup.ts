@@ -1,4 +1,5 @@
 import { type APIApplication, type APIUser, ApplicationFlags, Routes } from 'discord-api-types/v10';
+import { hermetic } from '../../lib/own-command.ts';
 import { CallError } from '../call-error.ts';
 import type { ChannelSetup } from '../setup.ts';
 import { DiscordClient } from './client.ts';
@@ -36,5 +37,5 @@ export const setup: ChannelSetup = {
       throw unusable(reasonOf(error), error.status === 401 ? tokenHint : undefined);
     }
   },
-  next: 'Write to your bot: it gives you a code for hermetic pairing approve.',
+  next: `Write to your bot: it gives you a code for ${hermetic} pairing approve.`,
 };

@@ -1,4 +1,5 @@
 import type * as z from 'zod';
+import { hermetic } from '../../lib/own-command.ts';
 import { flag, listOf, markRestart, notes, text } from '../../lib/setting-kinds.ts';
 import { platformOptions } from '../driver.ts';
 import { accountId, isPhoneNumber } from './ids.ts';
@@ -38,6 +39,6 @@ function socketPath() {
 function people(description: string) {
   const person = text()
     .refine((value) => accountId(value) === value)
-    .register(notes, { expects: 'an account id in quotes, as hermetic pairing list shows it' });
-  return listOf(person, 'account ids in quotes, as hermetic pairing list shows them').default([]).describe(description);
+    .register(notes, { expects: `an account id in quotes, as ${hermetic} pairing list shows it` });
+  return listOf(person, `account ids in quotes, as ${hermetic} pairing list shows them`).default([]).describe(description);
 }

@@ -1,3 +1,4 @@
+import { hermetic } from '../../lib/own-command.ts';
 import { CallError } from '../call-error.ts';
 import type { ChannelSetup } from '../setup.ts';
 import { daemonAt } from './daemon-at.ts';
@@ -35,5 +36,5 @@ export const setup: ChannelSetup = {
       throw error instanceof CallError ? unusable(reasonOf(error), daemonHint) : error;
     }
   },
-  next: 'Write to that number from your phone: it gives you a code for hermetic pairing approve. If it is your own number, set signal.note_to_self to true and write in Note to Self.',
+  next: `Write to that number from your phone: it gives you a code for ${hermetic} pairing approve. If it is your own number, set signal.note_to_self to true and write in Note to Self.`,
 };

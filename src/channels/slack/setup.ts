@@ -1,3 +1,4 @@
+import { hermetic } from '../../lib/own-command.ts';
 import { printable } from '../../lib/printable.ts';
 import { CallError } from '../call-error.ts';
 import type { ChannelSetup, SetupValues } from '../setup.ts';
@@ -35,7 +36,7 @@ export const setup: ChannelSetup = {
     await checkApp(secret('app_token_env'), options);
     return `The bot is ${names.join(', ')}. Invite it to channels with /invite.`;
   },
-  next: 'Write to your bot in Slack, under Apps: it gives you a code for hermetic pairing approve.',
+  next: `Write to your bot in Slack, under Apps: it gives you a code for ${hermetic} pairing approve.`,
 };
 
 async function checkBot(token: string, options: SetupValues['options']): Promise<string> {

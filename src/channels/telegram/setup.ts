@@ -1,4 +1,5 @@
 import { HermeticError } from '../../core/errors.ts';
+import { hermetic } from '../../lib/own-command.ts';
 import { CallError } from '../call-error.ts';
 import type { ChannelSetup } from '../setup.ts';
 import { BotClient } from './bot-client.ts';
@@ -24,5 +25,5 @@ export const setup: ChannelSetup = {
       throw new HermeticError('channel/unusable', reasonOf(error), { hint: isUnauthorised(error) ? tokenHint : undefined });
     }
   },
-  next: 'Write to your bot: it gives you a code for hermetic pairing approve.',
+  next: `Write to your bot: it gives you a code for ${hermetic} pairing approve.`,
 };

@@ -1,3 +1,4 @@
+import { hermetic } from '../../lib/own-command.ts';
 import { CallError } from '../call-error.ts';
 import type { ChannelSetup } from '../setup.ts';
 import { GraphClient } from './client.ts';
@@ -46,5 +47,5 @@ export const setup: ChannelSetup = {
       throw error instanceof CallError ? unusable(reasonOf(error)) : error;
     }
   },
-  next: 'Start the gateway, subscribe the webhook (the last step), and write to the number: it gives you a code for hermetic pairing approve.',
+  next: `Start the gateway, subscribe the webhook (the last step), and write to the number: it gives you a code for ${hermetic} pairing approve.`,
 };

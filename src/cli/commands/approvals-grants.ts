@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { revocationEvent } from '../../approval/records.ts';
 import { HermeticError } from '../../core/errors.ts';
 import { everyone, type GrantEntry, type GrantLedger } from '../../core/store.ts';
+import { hermetic } from '../../lib/own-command.ts';
 import { visible } from '../../lib/visible.ts';
 import type { CliIo } from '../io.ts';
 import { jsonText } from '../json.ts';
@@ -40,7 +41,7 @@ async function revoke(grants: GrantLedger, id: string): Promise<void> {
   const [grant, ...others] = found;
   if (!grant || others.length > 0) {
     throw new HermeticError('approval/not-found', `There is ${grant ? 'more than one' : 'no'} grant ${visible(id)}.`, {
-      hint: 'hermetic approvals grants --all',
+      hint: `${hermetic} approvals grants --all`,
     });
   }
   const [by, at] = [personHere(), new Date()];

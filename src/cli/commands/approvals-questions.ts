@@ -4,6 +4,7 @@ import type { Attempt } from '../../approval/questions.ts';
 import type { Answer } from '../../core/approval.ts';
 import { HermeticError } from '../../core/errors.ts';
 import type { QuestionEntry } from '../../core/store.ts';
+import { hermetic } from '../../lib/own-command.ts';
 import { visible } from '../../lib/visible.ts';
 import { durationOption } from '../duration-option.ts';
 import type { CliIo } from '../io.ts';
@@ -86,7 +87,7 @@ function told(name: string, attempt: Attempt): string {
 }
 
 function notFound(name: string): HermeticError {
-  return new HermeticError('approval/not-found', `There is no question ${visible(name)}.`, { hint: 'hermetic approvals list --all' });
+  return new HermeticError('approval/not-found', `There is no question ${visible(name)}.`, { hint: `${hermetic} approvals list --all` });
 }
 
 function row(question: QuestionEntry): string[] {

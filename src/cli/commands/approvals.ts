@@ -7,6 +7,7 @@ import { JudgeThread } from '../../bash-judge/index.ts';
 import type { Verdict } from '../../core/approval.ts';
 import { HermeticError } from '../../core/errors.ts';
 import { quiet } from '../../core/sandbox.ts';
+import { hermetic } from '../../lib/own-command.ts';
 import { visible } from '../../lib/visible.ts';
 import { cliSession } from '../../sandboxes/request.ts';
 import { configuredSpec } from '../../sandboxes/spec.ts';
@@ -41,7 +42,7 @@ export function approvalsCommand(io: CliIo): Command {
     .action(async (words: readonly string[], { backend, json, stdin }: JudgeOptions) => {
       if ((words.length === 0) !== (stdin === true)) {
         throw new HermeticError('usage/bad-argument', 'Give either a command or --stdin.', {
-          hint: "hermetic approvals judge 'rm -rf build'",
+          hint: `${hermetic} approvals judge 'rm -rf build'`,
         });
       }
       const judge = judgeFor(appOf(io), backend);

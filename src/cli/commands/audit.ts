@@ -6,6 +6,7 @@ import { readSegment } from '../../audit/archive.ts';
 import { verifyLog } from '../../audit/verify.ts';
 import { type AuditHead, type AuditKind, type AuditLog, type AuditRecord, auditKinds } from '../../core/audit.ts';
 import { HermeticError } from '../../core/errors.ts';
+import { hermetic } from '../../lib/own-command.ts';
 import { visible } from '../../lib/visible.ts';
 import { durationOption } from '../duration-option.ts';
 import { type CliIo, commandOn } from '../io.ts';
@@ -44,7 +45,7 @@ export function auditCommand(io: CliIo): Command {
       else io.stdout.write(table([['SEQ', 'TIME', 'ACTOR', 'SESSION', 'KIND', 'OUTCOME', 'WHAT'], ...records.map(row)]));
       const archived = segments.at(-1)?.last;
       if (!json && archived !== undefined) {
-        io.stdout.write(`Records 1 to ${archived} are archived: see hermetic audit show and hermetic audit export.\n`);
+        io.stdout.write(`Records 1 to ${archived} are archived: see ${hermetic} audit show and ${hermetic} audit export.\n`);
       }
     });
 
@@ -54,7 +55,8 @@ export function auditCommand(io: CliIo): Command {
     .argument('<seq>', 'its number', count)
     .action(async (seq: number) => {
       const record = await withApp(io, async (app) => await findRecord((await app.store()).audit, auditDirectory(app.loaded.home), seq));
-      if (record?.seq !== seq) throw new HermeticError('usage/bad-argument', `There is no record ${seq}.`, { hint: 'hermetic audit list' });
+      if (record?.seq !== seq)
+        throw new HermeticError('usage/bad-argument', `There is no record ${seq}.`, { hint: `${hermetic} audit list` });
       io.stdout.write(`${JSON.stringify(record, undefined, 2)}\n`);
     });
 
@@ -135,6 +137,6 @@ function count(text: string): number {
 
 function head(text: string): AuditHead {
   const [, seq, hash] = /^(\d{1,15}):([0-9a-f]{64})$/.exec(text) ?? [];
-  if (seq === undefined || hash === undefined) throw new InvalidArgumentError('Expected a head as `hermetic audit verify` prints it.');
+  if (seq === undefined || hash === undefined) throw new InvalidArgumentError(`Expected a head as \`${hermetic} audit verify\` prints it.`);
   return { seq: Number(seq), hash };
 }

@@ -10,6 +10,7 @@ import { HermeticError } from '../../core/errors.ts';
 import { type SessionId, sessionId } from '../../core/session.ts';
 import { settlesWithin } from '../../lib/deadline.ts';
 import { claimInstance } from '../../lib/instance.ts';
+import { hermetic } from '../../lib/own-command.ts';
 import { chatFiles } from '../chat-files.ts';
 import { endWithStore } from '../end-with-store.ts';
 import { type CliIo, commandOn } from '../io.ts';
@@ -30,9 +31,9 @@ While a gateway runs for this home, this terminal joins it: leaving does not sto
 Files from the agent are saved in the --save-to directory, and never overwrite another file.
 
 Examples:
-  hermetic chat
-  echo '/run uname -a' | hermetic chat
-  hermetic chat --session travel`;
+  ${hermetic} chat
+  echo '/run uname -a' | ${hermetic} chat
+  ${hermetic} chat --session travel`;
 
 interface ChatOptions {
   session: string;
@@ -138,12 +139,12 @@ class Talk {
     const { backend, obstacle, warning, model } = await gatewayStatus(this.program);
     if (backend === undefined) {
       throw new HermeticError('backend/unavailable', `Nothing was started. ${obstacle}`, {
-        hint: 'hermetic doctor says what to install.',
+        hint: `${hermetic} doctor says what to install.`,
       });
     }
     if (warning) this.#channel.note(warning);
     if (!this.#isLive) return;
-    this.#channel.note(`Hermetic on ${backend}, model ${model ?? 'none yet (hermetic setup adds one; /run COMMAND works)'}`);
+    this.#channel.note(`Hermetic on ${backend}, model ${model ?? `none yet (${hermetic} setup adds one; /run COMMAND works)`}`);
     this.#channel.note('/help lists the commands. Ctrl-C stops the running turn, Ctrl-D leaves.\n');
   }
 }

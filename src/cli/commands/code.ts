@@ -6,6 +6,7 @@ import { type Command, Option } from 'commander';
 import { ToolSession } from '../../app/tool-session.ts';
 import { type ErrorCode, HermeticError } from '../../core/errors.ts';
 import type { ToolFailure, ToolResult } from '../../core/tool.ts';
+import { hermetic } from '../../lib/own-command.ts';
 import { cliSession } from '../../sandboxes/request.ts';
 import { approverHere } from '../ask.ts';
 import { secondsOption } from '../duration-option.ts';
@@ -32,8 +33,8 @@ The script runs in the sandbox of the session and can call tools as functions: t
 Its output is printed; the exit code is the script's (124 after the timeout, 130 after Ctrl-C).
 
 Examples:
-  hermetic code count.py
-  echo 'print(terminal("ls")["output"])' | hermetic code --language python -`;
+  ${hermetic} code count.py
+  echo 'print(terminal("ls")["output"])' | ${hermetic} code --language python -`;
 
 export function codeCommand(io: CliIo): Command {
   return withSessionOptions(commandOn(io, 'code'))

@@ -4,6 +4,7 @@ import { unlistedHost } from '../../approval/unlisted-hosts.ts';
 import { type Destination, destinationText, type HostRule } from '../../core/egress.ts';
 import { HermeticError } from '../../core/errors.ts';
 import { everyone, type GrantEntry, type QuestionEntry } from '../../core/store.ts';
+import { hermetic } from '../../lib/own-command.ts';
 import { minuteText, shortText } from '../grant-text.ts';
 import { isAskedAbout } from '../host-argument.ts';
 import type { CliIo } from '../io.ts';
@@ -24,7 +25,7 @@ export async function allowInSession(io: CliIo, rule: HostRule, name: string, la
       const by = `${verdict.rule} (${verdict.source})`;
       if (verdict.reason === 'denied') {
         throw new HermeticError('approval/denied', `${destinationText(destination)} is denied by ${by}, which wins over grants.`, {
-          hint: `hermetic network forget ${verdict.rule}`,
+          hint: `${hermetic} network forget ${verdict.rule}`,
         });
       }
       if (verdict.verdict === 'allowed') io.stdout.write(`${destinationText(destination)} is allowed by ${by} already\n`);
@@ -54,11 +55,11 @@ export async function allowInSession(io: CliIo, rule: HostRule, name: string, la
     const { network } = await findNetworkFacts(app.loaded, session.audience, backend);
     if (network !== 'restricted') {
       io.stderr.write(
-        `note: the network of such sessions is ${network ?? 'not available'}, and not restricted: see hermetic network list\n`,
+        `note: the network of such sessions is ${network ?? 'not available'}, and not restricted: see ${hermetic} network list\n`,
       );
     }
     for (const { code } of (await approvals.list({ state: 'open', session: session.parts })).filter(isAbout(wanted))) {
-      io.stderr.write(`note: a question about it is pending, and still needs its own answer: hermetic approvals approve ${code}\n`);
+      io.stderr.write(`note: a question about it is pending, and still needs its own answer: ${hermetic} approvals approve ${code}\n`);
     }
   });
 }

@@ -1,6 +1,7 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import type { AuditDetail, AuditRecord } from '../../core/audit.ts';
 import { sessionPartsText } from '../../core/session.ts';
+import { hermetic } from '../../lib/own-command.ts';
 import { durationOption } from '../duration-option.ts';
 import { shortText } from '../grant-text.ts';
 import type { CliIo } from '../io.ts';
@@ -20,13 +21,13 @@ interface LogOptions {
 
 const help = `
 Records of the audit log about connections, the newest last: those that were blocked or failed, those that people allowed, those to hosts with a
-secret, and those that carried a placeholder; with network.log: all, also the others that rules allow. One record stands for all connections of a command to a destination, after ×. hermetic audit show prints one
+secret, and those that carried a placeholder; with network.log: all, also the others that rules allow. One record stands for all connections of a command to a destination, after ×. ${hermetic} audit show prints one
 whole.
 
 Examples:
-  hermetic network log --blocked --since 1h
-  hermetic network log --session work --limit 20
-  hermetic network log --json`;
+  ${hermetic} network log --blocked --since 1h
+  ${hermetic} network log --session work --limit 20
+  ${hermetic} network log --json`;
 
 /** Adds `log`: what became of connections. */
 export function addLogCommand(network: Command, io: CliIo): void {
@@ -61,7 +62,8 @@ export function addLogCommand(network: Command, io: CliIo): void {
       }
       if (records.length === 0) io.stdout.write('There are no records of connections.\n');
       else io.stdout.write(table([head, ...records.map((one) => row(one, titleOf(one)))]));
-      if (archived !== undefined) io.stdout.write(`Records 1 to ${archived} of the audit log are archived: see hermetic audit export.\n`);
+      if (archived !== undefined)
+        io.stdout.write(`Records 1 to ${archived} of the audit log are archived: see ${hermetic} audit export.\n`);
     });
 }
 

@@ -8,6 +8,7 @@ import { originText } from '../../config/show.ts';
 import { destinationText, type HostRule } from '../../core/egress.ts';
 import { HermeticError } from '../../core/errors.ts';
 import { matches, parseDenyRule, parseHostRule } from '../../egress/rules.ts';
+import { hermetic } from '../../lib/own-command.ts';
 import { durationOption } from '../duration-option.ts';
 import { grantText } from '../grant-text.ts';
 import { isSameRule, type ParseRule, ruleFrom, ruleText, ruleWords } from '../host-argument.ts';
@@ -19,29 +20,29 @@ import { withApp } from '../with-app.ts';
 import { withSettings } from '../with-settings.ts';
 import { allowInSession } from './network-allow-session.ts';
 
-const allowUsage = 'hermetic network allow HOST[:PORT] [--session SESSION [--for TIME]]';
-const denyUsage = 'hermetic network deny HOST[:PORT]';
-const forgetUsage = 'hermetic network forget HOST[:PORT]';
+const allowUsage = `${hermetic} network allow HOST[:PORT] [--session SESSION [--for TIME]]`;
+const denyUsage = `${hermetic} network deny HOST[:PORT]`;
+const forgetUsage = `${hermetic} network forget HOST[:PORT]`;
 
 const allowHelp = `
 Without --session it adds a rule to network.allow in config.yaml, for all restricted sandboxes: HOST, *.HOST, HOST:PORT or HOST:*. Without a
 port the rule covers 80 and 443. A running gateway follows by itself.
 
 With --session it gives a grant for everyone in that session, as a yes to a question does: for exact hosts, until the session ends, or as long
-as --for says. A session is named by its title, its id or its sandbox: hermetic status and hermetic sandbox list show them.
+as --for says. A session is named by its title, its id or its sandbox: ${hermetic} status and ${hermetic} sandbox list show them.
 
 Examples:
-  hermetic network allow api.example.com
-  hermetic network allow '*.example.org'
-  hermetic network allow db.example.net:5432 --session work --for 2h`;
+  ${hermetic} network allow api.example.com
+  ${hermetic} network allow '*.example.org'
+  ${hermetic} network allow db.example.net:5432 --session work --for 2h`;
 
 const denyHelp = `
 Adds a rule to network.deny in config.yaml, which wins over network.allow, presets and grants, and revokes the grants that it covers. Without a
 port it covers all of them.
 
 Examples:
-  hermetic network deny gist.github.com
-  hermetic network deny '*.example.org'`;
+  ${hermetic} network deny gist.github.com
+  ${hermetic} network deny '*.example.org'`;
 
 const forgetHelp = `
 Removes the entries for exactly this host from network.allow and network.deny in config.yaml, and revokes the grants for it. Without a port, of
@@ -49,8 +50,8 @@ all ports. Rules with a wildcard, presets and secrets stay, and it says so when 
 remove.
 
 Examples:
-  hermetic network forget api.example.com
-  hermetic network forget '*.example.org'`;
+  ${hermetic} network forget api.example.com
+  ${hermetic} network forget '*.example.org'`;
 
 /** Adds what changes the rules: `allow`, `deny` and `forget`. */
 export function addRuleCommands(network: Command, io: CliIo): void {
@@ -99,7 +100,7 @@ export function addRuleCommands(network: Command, io: CliIo): void {
       const revoked = await revokeWhere(io, (grant) => !rule.isWildcard && matches(rule, grant));
       if (revoked === 0 && !removed.includes(true)) {
         throw new HermeticError('network/not-found', `There is neither an entry of ${file} nor a grant for ${ruleWords(rule)}.`, {
-          hint: 'hermetic network list shows what decides.',
+          hint: `${hermetic} network list shows what decides.`,
         });
       }
       await tellWhatDecides(io, rule);

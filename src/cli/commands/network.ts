@@ -9,6 +9,7 @@ import { destinationText, type HostRule } from '../../core/egress.ts';
 import type { GrantEntry } from '../../core/store.ts';
 import { Resolver, SessionLookups } from '../../egress/resolver.ts';
 import { directPorts } from '../../egress/rules.ts';
+import { hermetic } from '../../lib/own-command.ts';
 import { grantScope, minuteText, shortText } from '../grant-text.ts';
 import { type CliIo, commandOn } from '../io.ts';
 import { jsonText } from '../json.ts';
@@ -26,25 +27,25 @@ other hosts people are asked in the chat, unless network.ask is false. Chat sess
 where the backend supports it.
 
 Examples:
-  hermetic network list
-  hermetic network test git.example.com:22 --resolve
-  hermetic network allow api.example.com
-  hermetic network allow db.example.net:5432 --session work --for 2h
-  hermetic network deny gist.github.com
-  hermetic network forget api.example.com
-  hermetic network log --blocked --since 1h`;
+  ${hermetic} network list
+  ${hermetic} network test git.example.com:22 --resolve
+  ${hermetic} network allow api.example.com
+  ${hermetic} network allow db.example.net:5432 --session work --for 2h
+  ${hermetic} network deny gist.github.com
+  ${hermetic} network forget api.example.com
+  ${hermetic} network log --blocked --since 1h`;
 
 const testExplanation = `
 Connects to nothing. With --resolve, the name of an allowed host is looked up and its addresses are judged. A host that no rule names would be
-asked about when network.ask is true; a grant may answer for people then (hermetic network list). Exits with 0 when the host is allowed by a
+asked about when network.ask is true; a grant may answer for people then (${hermetic} network list). Exits with 0 when the host is allowed by a
 rule, with 4 when it is denied or would be asked about, with 2 when it is malformed, and with 1 when its name has no address.
 
 Examples:
-  hermetic network test pypi.org
-  hermetic network test git.example.com:22 --resolve`;
+  ${hermetic} network test pypi.org
+  ${hermetic} network test git.example.com:22 --resolve`;
 
 const listExplanation = `
-Rules of the configuration come first, then the grants in force: answers of people who were asked about a host, and those of hermetic network
+Rules of the configuration come first, then the grants in force: answers of people who were asked about a host, and those of ${hermetic} network
 allow --session.`;
 
 export function networkCommand(io: CliIo): Command {

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { HermeticError } from '../../core/errors.ts';
 import type { SignIn } from '../../core/sign-ins.ts';
+import { hermetic } from '../../lib/own-command.ts';
 import { printable } from '../../lib/printable.ts';
 import { type CliIo, commandOn } from '../io.ts';
 import { jsonText } from '../json.ts';
@@ -9,13 +10,13 @@ import { table } from '../table.ts';
 import { withApp } from '../with-app.ts';
 
 const explanation = `
-A browser is signed in by the link that hermetic start prints, or by the token. It stays so for 30 days without use, and 90 days at most.
+A browser is signed in by the link that ${hermetic} start prints, or by the token. It stays so for 30 days without use, and 90 days at most.
 Ending a sign-in works at once, also for pages that are open, while the gateway runs. Another token ends all of them.
 
 Examples:
-  hermetic page sessions
-  hermetic page revoke 4f1c09ab7e
-  hermetic page revoke --all`;
+  ${hermetic} page sessions
+  ${hermetic} page revoke 4f1c09ab7e
+  ${hermetic} page revoke --all`;
 
 export function pageCommand(io: CliIo): Command {
   const page = commandOn(io, 'page').description('the browsers that are signed in to the page').addHelpText('after', explanation);
@@ -35,7 +36,7 @@ export function pageCommand(io: CliIo): Command {
     .option('--all', 'of every browser')
     .action(async (id: string | undefined, { all }: { all?: true }) => {
       if ((id === undefined) === (all === undefined)) {
-        throw new HermeticError('usage/bad-argument', 'Name one sign-in, or use --all.', { hint: 'hermetic page sessions lists them.' });
+        throw new HermeticError('usage/bad-argument', 'Name one sign-in, or use --all.', { hint: `${hermetic} page sessions lists them.` });
       }
       const ended = await withApp(io, async (app) => {
         const { signIns } = await app.store();
@@ -49,7 +50,7 @@ export function pageCommand(io: CliIo): Command {
       });
       if (ended.length === 0 && id !== undefined) {
         throw new HermeticError('page/not-found', `No browser is signed in as ${printable(id)}. Nothing was changed.`, {
-          hint: 'hermetic page sessions lists them.',
+          hint: `${hermetic} page sessions lists them.`,
         });
       }
       for (const signIn of ended) io.stdout.write(`${signIn.id} is signed out: ${printable(signIn.browser)}, from ${signIn.network}\n`);

@@ -3,6 +3,7 @@ import { channelDrivers } from '../../channels/index.ts';
 import type { PairedPerson, PairingOutcome, PairingRequest } from '../../core/conversation.ts';
 import { HermeticError } from '../../core/errors.ts';
 import { nearest } from '../../lib/nearest.ts';
+import { hermetic } from '../../lib/own-command.ts';
 import { printable } from '../../lib/printable.ts';
 import { type CliIo, commandOn } from '../io.ts';
 import { jsonText } from '../json.ts';
@@ -15,9 +16,9 @@ A person who is not in the access lists writes to the bot and gets a pairing cod
 ends it at once. Both work while the gateway runs.
 
 Examples:
-  hermetic pairing approve K7QW2MHX            may talk
-  hermetic pairing approve K7QW2MHX --admin    may also let people in and choose the model
-  hermetic pairing revoke telegram 4711`;
+  ${hermetic} pairing approve K7QW2MHX            may talk
+  ${hermetic} pairing approve K7QW2MHX --admin    may also let people in and choose the model
+  ${hermetic} pairing revoke telegram 4711`;
 
 export function pairingCommand(io: CliIo): Command {
   const pairing = commandOn(io, 'pairing').description('manage who may talk to the agent in chats').addHelpText('after', explanation);
@@ -59,7 +60,7 @@ export function pairingCommand(io: CliIo): Command {
       if (!isRevoked) {
         refuseUnknown(platform);
         throw new HermeticError('pairing/not-found', `${printable(person)} on ${printable(platform)} is not paired. Nothing was changed.`, {
-          hint: 'hermetic pairing list shows paired people. Access given in config.yaml is removed there.',
+          hint: `${hermetic} pairing list shows paired people. Access given in config.yaml is removed there.`,
         });
       }
       io.stdout.write(`${printable(person)} on ${printable(platform)} no longer has access.\n`);
@@ -73,7 +74,7 @@ function refuseUnknown(platform: string): void {
   if (platformNames.includes(platform)) return;
   const meant = nearest(platform, platformNames);
   throw new HermeticError('usage/bad-argument', `${printable(platform)} is not a platform.${meant ? ` Did you mean ${meant}?` : ''}`, {
-    hint: `The platforms are ${platformNames.join(', ')}. hermetic pairing list shows who is paired.`,
+    hint: `The platforms are ${platformNames.join(', ')}. ${hermetic} pairing list shows who is paired.`,
   });
 }
 

@@ -2,6 +2,7 @@ import { posix } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
 import { HermeticError } from '../../core/errors.ts';
 import { limitHitSentences } from '../../core/sandbox.ts';
+import { hermetic } from '../../lib/own-command.ts';
 import { shellQuote } from '../../lib/shell-quote.ts';
 import { cliSession } from '../../sandboxes/request.ts';
 import { exitCodeOf, type RunEnd, run } from '../../shell/run.ts';
@@ -28,10 +29,10 @@ with exit code 4. Where its network is restricted, --ask also asks about hosts t
 Exports, functions, aliases and the directory carry over to the session's next command.
 
 Examples:
-  hermetic run -- 'cd /tmp && export GREETING=hello'
-  hermetic run -- 'echo $GREETING from $PWD'
-  hermetic run --session ci --env CI=1 --timeout 60 -- npm test
-  tar c . | hermetic run -- 'tar x'`;
+  ${hermetic} run -- 'cd /tmp && export GREETING=hello'
+  ${hermetic} run -- 'echo $GREETING from $PWD'
+  ${hermetic} run --session ci --env CI=1 --timeout 60 -- npm test
+  tar c . | ${hermetic} run -- 'tar x'`;
 
 export function runCommand(io: CliIo): Command {
   return withSessionOptions(commandOn(io, 'run'))
@@ -42,7 +43,7 @@ export function runCommand(io: CliIo): Command {
     .option('--env <NAME=value>', 'set a variable for this command only; may be repeated', variable)
     .option('--ask', 'judge it first, like a command from a model, and ask on this terminal where approval is needed')
     .addHelpText('after', explanation)
-    .showHelpAfterError('hint: the command and its options come after --, as in: hermetic run -- ls -la')
+    .showHelpAfterError(`hint: the command and its options come after --, as in: ${hermetic} run -- ls -la`)
     .action(async (words: string[], options: RunOptions) => io.setExitCode(await runOnce(io, words, options)));
 }
 

@@ -5,6 +5,7 @@ import { HermeticError } from '../../core/errors.ts';
 import type { ListedSandbox } from '../../core/sandbox.ts';
 import { sessionPartsText } from '../../core/session.ts';
 import type { ProofEntry, SandboxEntry } from '../../core/store.ts';
+import { hermetic } from '../../lib/own-command.ts';
 import { printable } from '../../lib/printable.ts';
 import { isKept } from '../../sandboxes/kept.ts';
 import { isHeld } from '../../sandboxes/lease.ts';
@@ -171,7 +172,7 @@ async function findOne(app: App, session: string, only: string | undefined): Pro
   const matching = withDirectory.length > 0 ? withDirectory : named;
   const [first] = matching;
   if (!first)
-    throw new HermeticError('sandbox/not-found', `There is no sandbox for the session ${session}.`, { hint: 'hermetic sandbox list' });
+    throw new HermeticError('sandbox/not-found', `There is no sandbox for the session ${session}.`, { hint: `${hermetic} sandbox list` });
   const isPart = ({ backend, name }: Found): boolean => backend === first.backend && name === first.name;
   if (matching.every(isPart)) return [first, ...all.filter((one) => one !== first && isPart(one))];
   throw new HermeticError(

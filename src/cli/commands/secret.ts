@@ -9,6 +9,7 @@ import { type ListedSecret, listedSecrets, secretsOverride, unusableSecrets } fr
 import { checkConfig, loadConfig } from '../../config/load.ts';
 import { checkSecretName, secretNames } from '../../config/secrets-file.ts';
 import { HermeticError } from '../../core/errors.ts';
+import { hermetic } from '../../lib/own-command.ts';
 import { objectNameFlaw } from '../../lib/variable-name.ts';
 import { type CliIo, commandOn } from '../io.ts';
 import { jsonText } from '../json.ts';
@@ -23,11 +24,11 @@ With --host, the secret is bound to these hosts in config.yaml: a restricted san
 hosts. The value never enters. Otherwise a sandbox gets a secret only when terminal.docker_forward_env names it, and then anything inside can read it and send it away.
 
 Examples:
-  hermetic secret set GITHUB_TOKEN --host api.github.com --host github.com
-  hermetic secret set OPENAI_API_KEY --host api.openai.com --exclusive
-  hermetic secret set DEPLOY_KEY < key.pem
-  hermetic secret list
-  hermetic secret remove GITHUB_TOKEN`;
+  ${hermetic} secret set GITHUB_TOKEN --host api.github.com --host github.com
+  ${hermetic} secret set OPENAI_API_KEY --host api.openai.com --exclusive
+  ${hermetic} secret set DEPLOY_KEY < key.pem
+  ${hermetic} secret list
+  ${hermetic} secret remove GITHUB_TOKEN`;
 
 interface SetOptions {
   host?: string[];
@@ -67,7 +68,7 @@ export function secretCommand(io: CliIo): Command {
           'usage/bad-argument',
           'A value must not be an argument: other users could read it, and your shell remembers it.',
           {
-            hint: 'hermetic secret set NAME asks for the value, or reads it from standard input. Replace the one you typed.',
+            hint: `${hermetic} secret set NAME asks for the value, or reads it from standard input. Replace the one you typed.`,
           },
         );
       }
@@ -115,7 +116,7 @@ function bindingFor(io: CliIo, name: string, { host, as: inside, header, ...othe
   if (host === undefined) {
     if (inside === undefined && header === undefined && Object.keys(others).length === 0) return undefined;
     throw new HermeticError('usage/bad-argument', 'These options are for a secret that is bound to hosts.', {
-      hint: 'Usage: hermetic secret set NAME --host HOST[:PORT] [--as VARIABLE] [--header NAME] [--query] [--path] [--prefix TEXT] [--exclusive]',
+      hint: `Usage: ${hermetic} secret set NAME --host HOST[:PORT] [--as VARIABLE] [--header NAME] [--query] [--path] [--prefix TEXT] [--exclusive]`,
     });
   }
   const chosen = { hosts: host, ...(inside !== undefined && { as: inside }), ...(header && { headers: header }), ...others };

@@ -4,6 +4,7 @@ import type { ChannelDriver } from '../../channels/driver.ts';
 import type { ChannelSetup, SetupField } from '../../channels/setup.ts';
 import { type LoadedConfig, loadConfig } from '../../config/load.ts';
 import { HermeticError } from '../../core/errors.ts';
+import { hermetic } from '../../lib/own-command.ts';
 import { type ProviderName, providers } from '../../models/providers.ts';
 import { type CliIo, commandOn } from '../io.ts';
 import { checkChoice, keyVariableOf, type ModelChoice, saveModel, tryModel } from '../model-setup.ts';
@@ -20,10 +21,10 @@ A platform is connected likewise: its secrets come from their variables, or from
 at the platform before is in docs/channels.
 
 Examples:
-  hermetic setup
-  hermetic setup --provider anthropic --model NAME < key.txt
-  hermetic setup --provider openai-compatible --base-url http://127.0.0.1:8080/v1 --model NAME
-  TELEGRAM_BOT_TOKEN=123456:ABC hermetic setup --telegram`;
+  ${hermetic} setup
+  ${hermetic} setup --provider anthropic --model NAME < key.txt
+  ${hermetic} setup --provider openai-compatible --base-url http://127.0.0.1:8080/v1 --model NAME
+  TELEGRAM_BOT_TOKEN=123456:ABC ${hermetic} setup --telegram`;
 
 interface SetupOptions {
   provider?: ProviderName;
@@ -129,7 +130,7 @@ async function enteredFor(
     if (value && isSecret && /\s/.test(value)) throw new HermeticError('usage/bad-argument', `The value for ${name} contains spaces.`);
     if (value) entered.set(option, value);
     else if (!isKnown(field)) {
-      const hint = isSecret ? `${message}. Set the variable, or pipe the value into this command.` : `hermetic config set ${name} VALUE`;
+      const hint = isSecret ? `${message}. Set the variable, or pipe the value into this command.` : `${hermetic} config set ${name} VALUE`;
       throw new HermeticError('usage/bad-argument', `${name} is not set.`, { hint });
     }
   }
@@ -163,7 +164,7 @@ async function tellWhatIsNext(io: CliIo, before: LoadedConfig): Promise<void> {
   if (JSON.stringify(config.model) === JSON.stringify(before.config.model) && enabledIn(after) === enabledIn(before)) return;
   if (await runningGateway(home))
     io.stdout.write('The running gateway uses the model from now on. It connects to a new platform at its next start.\n');
-  else io.stdout.write('Next: hermetic start, or hermetic chat.\n');
+  else io.stdout.write(`Next: ${hermetic} start, or ${hermetic} chat.\n`);
 }
 
 function enabledIn(config: LoadedConfig): string {

@@ -4,6 +4,7 @@ import { answeredStatus, type GatewayStatus, gatewayStatus } from '../../app/sta
 import { yoloTexts } from '../../app/status/session-status.ts';
 import { HermeticError } from '../../core/errors.ts';
 import { claimInstance } from '../../lib/instance.ts';
+import { hermetic } from '../../lib/own-command.ts';
 import { endWithStore } from '../end-with-store.ts';
 import { type CliIo, commandOn } from '../io.ts';
 import { showLinks } from '../link-notices.ts';
@@ -18,7 +19,7 @@ are answered at the next start; interrupted turns are resumed, or reported as in
 Where no sandbox backend works, it starts all the same and runs nothing: every command is refused with the reason, and it looks for a backend again
 every 30 s.
 
-The link it prints works once, for one browser. Without a model, /run COMMAND and /python CODE work; \`hermetic setup\` adds one.`;
+The link it prints works once, for one browser. Without a model, /run COMMAND and /python CODE work; \`${hermetic} setup\` adds one.`;
 
 export function startCommand(io: CliIo): Command {
   return commandOn(io, 'start')
@@ -71,7 +72,7 @@ function refuseWithout({ backend, obstacle, sandboxLines }: GatewayStatus, say: 
   if (backend !== undefined) return;
   for (const line of sandboxLines) say(line);
   throw new HermeticError('backend/unavailable', `Nothing was started. ${obstacle}`, {
-    hint: 'hermetic doctor says what to install. Without --require-sandbox, the gateway starts and runs no commands.',
+    hint: `${hermetic} doctor says what to install. Without --require-sandbox, the gateway starts and runs no commands.`,
   });
 }
 
@@ -86,7 +87,7 @@ function introduce(status: GatewayStatus, say: (line: string) => void): void {
 function tellOf({ approvals, model, channels, sessions, access }: GatewayStatus, say: (line: string) => void): void {
   for (const line of yoloTexts(sessions, new Date())) say(`YOLO, approvals are off: ${line}`);
   say(`Approvals: ${approvals.mode}, ${approvals.waiting} pending`);
-  say(`Model: ${model ?? 'none yet; hermetic setup adds one'}`);
+  say(`Model: ${model ?? `none yet; ${hermetic} setup adds one`}`);
   say(`Channels: ${channels.map(({ kind }) => kind).join(', ') || 'none'}`);
   for (const { channel, text, isOpen } of access) say(`${isOpen ? 'WARNING: ' : ''}Who may talk on ${channel}: ${text}`);
 }

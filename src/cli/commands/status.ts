@@ -8,6 +8,7 @@ import { type Problem, throwProblems } from '../../config/explain.ts';
 import { findHome } from '../../config/home.ts';
 import { checkConfig } from '../../config/load.ts';
 import { durationText } from '../../lib/duration.ts';
+import { hermetic } from '../../lib/own-command.ts';
 import { printable } from '../../lib/printable.ts';
 import { type CliIo, commandOn } from '../io.ts';
 import { askGateway, type MessagingFacts, type RunningGateway, runningGateway } from '../running-gateway.ts';
@@ -150,12 +151,12 @@ function sessionRows(sessions: readonly SessionStatus[], now: Date): string[][] 
 }
 
 function gatewayRows(gateway: RunningGateway | null): string[][] {
-  if (!gateway) return [['gateway', 'not running; start it with hermetic start']];
+  if (!gateway) return [['gateway', `not running; start it with ${hermetic} start`]];
   if (gateway.state === 'starting') return [['gateway', 'starting']];
   const { url, model, turnsRunning, questionsOpen, channels, access } = gateway;
   return [
     ['gateway', url ? `running at ${url}` : 'running'],
-    ['', `model ${model ?? 'none: hermetic setup adds one'}`],
+    ['', `model ${model ?? `none: ${hermetic} setup adds one`}`],
     ['', `${turnsRunning} turns running, ${questionsOpen} pending`],
     ...channels.map(({ kind, state, reason }) => ['', `${kind} is ${state}${reason ? `: ${printable(reason)}` : ''}`]),
     ...access.map(({ channel, text }) => ['', `who may talk on ${channel}: ${text}`]),
@@ -189,7 +190,7 @@ function rows(
     [
       '',
       proof === null
-        ? 'not proven yet: hermetic doctor --prove'
+        ? `not proven yet: ${hermetic} doctor --prove`
         : `${proof.held ? 'proven to contain' : 'PROVEN NOT TO CONTAIN'} at ${proof.provenAt}`,
     ],
     ...unenforced.map((sentence) => ['', sentence]),

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { traceAreas } from '../../core/trace.ts';
+import { hermetic } from '../../lib/own-command.ts';
 import {
   choice,
   flag,
@@ -48,7 +49,7 @@ export const security = z
 export const audit = z
   .strictObject({
     retention_days: retentionDays().describe(
-      'How long records stay in the state database; 0 is for ever. The running gateway moves older ones to files `logs/audit-FIRST-LAST.jsonl` in the home once a day, where `hermetic audit verify`, `show` and `export` find them.',
+      `How long records stay in the state database; 0 is for ever. The running gateway moves older ones to files \`logs/audit-FIRST-LAST.jsonl\` in the home once a day, where \`${hermetic} audit verify\`, \`show\` and \`export\` find them.`,
     ),
   })
   .describe('The audit log.');

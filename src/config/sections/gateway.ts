@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { channelDrivers } from '../../channels/index.ts';
+import { hermetic } from '../../lib/own-command.ts';
 import {
   choice,
   listOf,
@@ -54,7 +55,7 @@ export const gateway = z
     session_reset: choice(['idle', 'daily', 'never']).default('idle').describe('When a session starts afresh.'),
     session_idle_minutes: minutes().default(1440).describe('How long a session may be idle before `idle` resets it.'),
     sandbox_retention_days: retentionDays().describe(
-      'How long the files of a session that is not used are kept; 0 is for ever. The running gateway removes what is older once a day, and so does `hermetic sandbox prune`.',
+      `How long the files of a session that is not used are kept; 0 is for ever. The running gateway removes what is older once a day, and so does \`${hermetic} sandbox prune\`.`,
     ),
     transcript_retention_days: retentionDays().describe(
       'How long what was said is kept, in conversations and on the page; 0 is for ever. The running gateway removes whole turns that are older once a day.',

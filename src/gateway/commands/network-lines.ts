@@ -2,6 +2,7 @@ import type { HostGrant } from '../../approval/host-grants.ts';
 import type { TurnFacts } from '../../core/agent.ts';
 import { destinationText } from '../../core/egress.ts';
 import { everyone, type QuestionEntry } from '../../core/store.ts';
+import { hermetic } from '../../lib/own-command.ts';
 import { printable } from '../../lib/printable.ts';
 import { hostsIn } from '../questions/host-answers.ts';
 
@@ -34,7 +35,7 @@ export function networkLines({ facts, grants, questions, isAdmin, isDirect, part
     ...(hidden > 0 ? [`${hidden} more that you allowed in other sessions: ask me in a direct chat.`] : []),
     ...pending.map(({ host, code: id }) => `Pending question \`${id}\`: ${code(host)}. Answer with /approve ${id} or /deny ${id}.`),
     ...(shown.length + hidden > 0 ? ['Take an answer back with /network forget HOST[:PORT].'] : []),
-    ...(isAdmin ? ['Rules for all sessions: `hermetic network allow`, `deny` and `forget` on the machine of the gateway.'] : []),
+    ...(isAdmin ? [`Rules for all sessions: \`${hermetic} network allow\`, \`deny\` and \`forget\` on the machine of the gateway.`] : []),
   ];
 }
 

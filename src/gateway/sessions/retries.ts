@@ -2,6 +2,7 @@ import type { InboxEntry, InboxLedger } from '../../core/conversation.ts';
 import { isStoreFault, maxEnds, maxTries, type SetAside } from '../../core/set-aside.ts';
 import { backoffMs } from '../../lib/backoff.ts';
 import { errorText } from '../../lib/error-text.ts';
+import { hermetic } from '../../lib/own-command.ts';
 import type { Outbox } from '../outbox/outbox.ts';
 
 const pauses = { firstMs: 250, maxMs: 60_000 };
@@ -66,7 +67,7 @@ export class Retries {
     const { setAside, outbox, logError } = this.#parts;
     await setAside({ source: 'inbox', id: String(seq), session, reason, content: JSON.stringify(incoming), tries });
     if (incoming.kind === 'press') return;
-    const text = `I could not process this message and will not retry it. The operator can see it with \`hermetic doctor\` (inbox ${seq}).`;
+    const text = `I could not process this message and will not retry it. The operator can see it with \`${hermetic} doctor\` (inbox ${seq}).`;
     await outbox.deliver(incoming.place, `aside/${seq}`, text, { replyTo: incoming.id }).catch(logError);
   }
 }
