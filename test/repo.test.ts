@@ -257,6 +257,11 @@ describe('the documents', () => {
     expect(programs.filter((name) => !(name in bin) && !existsSync(join(root, 'node_modules', '.bin', name)))).toEqual([]);
   });
 
+  it('commands of ours in blocks of the documents work as they are in a clone', () => {
+    const blocks = files('{*.md,{docs,examples}/**/*.md}').flatMap((path) => read(path).match(/^ *```[\s\S]*?^ *```$/gm) ?? []);
+    expect(blocks.flatMap((block) => block.match(/(?:^ *|[|;&] *)hermetic [a-z].*/gm) ?? [])).toEqual([]);
+  });
+
   it('the documents never make a program fetch an unpublished package by name', () => {
     const configured = files('{*.md,docs/**/*.md,src/cli/**/*.ts}').filter((path) => /"command": "npx"/.test(read(path)));
     expect(configured).toEqual([]);
