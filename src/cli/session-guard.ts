@@ -30,6 +30,8 @@ export const commandEffects: Readonly<Record<string, 'changes' | 'reads'>> = {
   'pairing list': 'reads',
   'pairing approve': 'changes',
   'pairing revoke': 'changes',
+  'page sessions': 'reads',
+  'page revoke': 'changes',
   'audit list': 'reads',
   'audit show': 'reads',
   'audit verify': 'reads',

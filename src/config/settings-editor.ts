@@ -103,7 +103,7 @@ export class SettingsEditor {
   async #make<Result>(change: (writing: Writing) => Result, factsOf: (result: Result) => readonly Fact[]): Promise<Result> {
     return await this.#lane.run(async () => {
       const facts = factsOf(change('try'));
-      await this.#record(facts);
+      await this.#record(facts).catch(refuse);
       try {
         return change('write');
       } catch (error) {
@@ -125,4 +125,11 @@ export class SettingsEditor {
     const { redact } = this.#options;
     return redact === undefined || findKey(key)?.notes.secret ? {} : { value: redact(text).slice(0, maxCharacters) };
   }
+}
+
+/** Nothing is changed without a record. */
+function refuse(error: unknown): never {
+  if (!(error instanceof HermeticError)) throw error;
+  const { code, message, hint } = error;
+  throw new HermeticError(code, `Nothing was changed, because the change cannot be recorded: ${message}`, { hint, cause: error });
 }

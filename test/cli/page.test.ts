@@ -1,4 +1,5 @@
-import { rm } from 'node:fs/promises';
+import { existsSync, readFileSync } from 'node:fs';
+import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { AuditRecord } from '../../src/core/audit.ts';
@@ -96,4 +97,21 @@ it('setting up a model leaves records, too', async () => {
   expect(await records('secret')).toMatchObject([{ what: { name: 'ANTHROPIC_API_KEY' }, outcome: 'stored' }]);
   const set = (await records('config')).filter(({ outcome }) => outcome === 'set').map(({ what }) => what.key);
   expect(set).toEqual(['web.port', 'model.provider', 'model.model']);
+});
+
+it('changes nothing, and says why, where the state database takes no record', async () => {
+  const directory = hermetic.environment.HERMETIC_HOME ?? '';
+  const before = readFileSync(join(directory, 'config.yaml'), 'utf8');
+  for (const end of ['', '-wal', '-shm']) await rm(join(directory, `state.db${end}`), { force: true });
+  await writeFile(join(directory, 'state.db'), 'no database, but what somebody wrote there');
+  for (const args of [
+    ['config', 'set', 'web.port', '1'],
+    ['secret', 'set', 'TOKEN'],
+  ]) {
+    const { code, stdout, stderr } = await hermetic.run(args, { input: 'a-value' });
+    expect([code, stdout]).toEqual([1, '']);
+    expect(stderr).toMatch(/^error: Nothing was changed, because the change cannot be recorded: .*state\.db/);
+  }
+  expect(readFileSync(join(directory, 'config.yaml'), 'utf8')).toBe(before);
+  expect(existsSync(join(directory, '.env')) && readFileSync(join(directory, '.env'), 'utf8').includes('TOKEN')).toBe(false);
 });
