@@ -1,6 +1,7 @@
 import type { Accept, Incoming } from '../core/channel.ts';
 import { type Deliveries, isStoreFault, maxEnds, maxTries } from '../core/set-aside.ts';
 import { backoffMs } from '../lib/backoff.ts';
+import { CallSlots } from '../lib/call-slots.ts';
 import { errorText } from '../lib/error-text.ts';
 import { Lanes } from '../lib/lanes.ts';
 import { pause } from '../lib/pause.ts';
@@ -30,6 +31,10 @@ export interface Delivery {
 }
 
 const pauses = { firstMs: 250, maxMs: 30_000 };
+/** So many deliveries wait in memory. A platform that can keep the next ones until there is room is left to. */
+const maxHeld = 1_000;
+/** Chats of which what was missed is read at once: each has a part of it in memory. */
+const maxReading = 8;
 
 /**
  * Accepts what a platform delivers, again and again until that succeeds, or until it has failed so often, and not for want of storage, that it is
@@ -39,19 +44,58 @@ export class Intake {
   readonly #parts: IntakeParts;
   readonly #lanes = new Lanes<string>();
   readonly #failing = new Set<string>();
+  readonly #reading = new CallSlots(maxReading);
+  #held = 0;
+  #full: PromiseWithResolvers<void> | undefined;
 
   constructor(parts: IntakeParts) {
     this.#parts = parts;
+    parts.signal.addEventListener('abort', () => this.#full?.resolve(), { once: true });
+  }
+
+  /** Whether memory has no room for another delivery: then none is to be taken before `room`, so that chats keep their order. */
+  isFull(): boolean {
+    const { name, log } = this.#parts;
+    if (!this.#full && this.#held >= maxHeld) {
+      this.#full = Promise.withResolvers();
+      log(`${this.#held} messages of ${name} wait to be stored. The next ones stay at ${name} until there is room for them.`);
+    }
+    return this.#full !== undefined;
+  }
+
+  /** Resolves at once unless it is full; otherwise when half of what is held was accepted, or with the signal. */
+  async room(): Promise<void> {
+    await this.#full?.promise;
   }
 
   /** `tried`: how often it was tried before, by this program or by earlier ones. Resolves with whether it was accepted or set aside: false only with the signal. */
   async take(delivery: Delivery, tried: number): Promise<boolean> {
-    return await this.#lanes.run(delivery.chat, () => this.#accept(delivery, tried));
+    let isDone = false;
+    await this.inOrder(delivery.chat, async (accept) => {
+      isDone = await accept(delivery, tried);
+    });
+    return isDone;
   }
 
-  /** Runs before what comes to the chat later, such as reading what was said while nothing was delivered. `accept` is `take` without waiting in line. */
-  async inOrder(chat: string, work: (accept: (delivery: Delivery, tried: number) => Promise<boolean>) => Promise<void>): Promise<void> {
-    await this.#lanes.run(chat, () => work((delivery, tried) => this.#accept(delivery, tried)));
+  /** The same for a delivery of which something has to be found out first. `accept` is `take` without waiting in line. */
+  async inOrder(chat: string, work: (accept: Intake['take']) => Promise<void>): Promise<void> {
+    this.#held += 1;
+    try {
+      await this.#lanes.run(chat, () => work((delivery, tried) => this.#accept(delivery, tried)));
+    } finally {
+      this.#held -= 1;
+      if (this.#held <= maxHeld / 2) this.#hasRoom();
+    }
+  }
+
+  /** Reads what was said while nothing was delivered, before what comes to the chat later. */
+  async missed(chat: string, read: (accept: Intake['take']) => Promise<void>): Promise<void> {
+    await this.#lanes.run(chat, () => this.#reading.run(() => read((delivery, tried) => this.#accept(delivery, tried))));
+  }
+
+  #hasRoom(): void {
+    this.#full?.resolve();
+    this.#full = undefined;
   }
 
   /** Resolves when nothing is being accepted. */

@@ -56,6 +56,8 @@ export interface ChannelHarness {
   noticesShown(): readonly (string | undefined)[];
   /** Why the platform delivers nothing again that it has handed over; undefined when it does until that is confirmed. */
   readonly withoutRedelivery?: string;
+  /** Why the platform keeps no order in what it delivers again; undefined when it does. */
+  readonly withoutOrder?: string;
   /** How much the platform would deliver again. */
   unconfirmed(): number;
   /** Delivers what was delivered last once more. */

@@ -47,7 +47,9 @@ export function connect(
             listener.ready(ready);
             void showCommands({ client, commands, notes, log, signal }, ready.application?.id);
           },
+          onResumed: () => listener.resumed(),
           onEvent: (event) => listener.take(event),
+          room: () => listener.room(),
           onTried: tried.resolve,
         },
         signal,

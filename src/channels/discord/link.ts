@@ -13,7 +13,12 @@ export interface LinkParts {
   health: Health;
   /** A new session: what happened before it is not delivered. */
   onReady(ready: GatewayReadyDispatchData): void;
-  onEvent(event: GatewayDispatchPayload): void;
+  /** Everything that happened since the session was left was delivered. */
+  onResumed(): void;
+  /** Returns whether it was taken. */
+  onEvent(event: GatewayDispatchPayload): boolean;
+  /** Resolves when events are taken again. */
+  room(): Promise<void>;
   /** The first try has succeeded or failed. */
   onTried(): void;
 }
@@ -57,10 +62,19 @@ export async function keepLink(parts: LinkParts, signal: AbortSignal): Promise<v
       isUp();
       parts.onReady(ready);
     };
+    const onResumed = (): void => {
+      isUp();
+      parts.onResumed();
+    };
     upSince = undefined;
-    const ending = await serveWire({ token, address, session, signal, onReady, onResumed: isUp, onEvent: parts.onEvent });
+    const ending = await serveWire({ token, address, session, signal, onReady, onResumed, onEvent: parts.onEvent });
     if (signal.aborted) return;
     session = ending.session;
+    if (ending.isFull) {
+      await parts.room();
+      failures = 0;
+      continue;
+    }
     if (lastedLong(upSince)) {
       failures = 0;
       refusals = 0;

@@ -65,6 +65,8 @@ export class Listener {
   readonly #reading = new Map<string, Reading>();
   /** Servers of which it is not known yet what was missed. Called when it is, each lets the mark go on. */
   readonly #undescribed = new Map<string, () => void>();
+  /** Lets the mark go on that stays before the first event that was not taken. */
+  #catchUp: (() => void) | undefined;
   #self: Self = { id: '', roles: this.#channels.roles };
 
   constructor(parts: ListenerParts) {
@@ -76,15 +78,33 @@ export class Listener {
     this.#self = { id: user.id, roles: this.#channels.roles };
     this.#awaitServers(Array.isArray(guilds) ? guilds.flatMap((server) => (isId(server?.id) ? [server.id] : [])) : []);
     for (const channel of this.#parts.direct.names) this.#readMissed(channel, undefined);
+    this.resumed();
   }
 
-  /** Never throws: nothing that Discord sends may end the program or the connection. */
-  take(event: GatewayDispatchPayload): void {
+  /** What was not taken came again, or is being read. */
+  resumed(): void {
+    this.#catchUp?.();
+    this.#catchUp = undefined;
+  }
+
+  /** Returns false when there is no room for it. Never throws: nothing that Discord sends may end the program or the connection. */
+  take(event: GatewayDispatchPayload): boolean {
+    const isSaid = event.t === GatewayDispatchEvents.MessageCreate || event.t === GatewayDispatchEvents.InteractionCreate;
+    if (isSaid && this.#intake.isFull()) {
+      this.#catchUp ??= this.#parts.mark.hold();
+      return false;
+    }
     try {
       this.#take(event);
     } catch (error) {
       this.#parts.log(`Discord sent something that cannot be read (${event.t}): ${errorText(error)}`);
     }
+    return true;
+  }
+
+  /** Resolves when events are taken again. */
+  async room(): Promise<void> {
+    await this.#intake.room();
   }
 
   #take(event: GatewayDispatchPayload): void {
@@ -184,7 +204,7 @@ export class Listener {
     const reading: Reading = { after: mark.value, last: mark.value };
     this.#reading.set(channel, reading);
     const memberOf = this.#members(server);
-    void this.#intake.inOrder(channel, async (accept) => {
+    void this.#intake.missed(channel, async (accept) => {
       for (let last: string | undefined = String(reading.after); last !== undefined; ) {
         const page = await this.#pageAfter(channel, last);
         if (!page || !(await this.#acceptAll(page, server, memberOf, accept))) return;

@@ -17,7 +17,8 @@ export interface WireParts {
   session: Session | undefined;
   onReady(ready: GatewayReadyDispatchData): void;
   onResumed(): void;
-  onEvent(event: GatewayDispatchPayload): void;
+  /** Returns whether it was taken: if not, the connection is cut before this event, which then comes again when the session is resumed. */
+  onEvent(event: GatewayDispatchPayload): boolean;
   signal: AbortSignal;
 }
 
@@ -27,6 +28,8 @@ export interface Ending {
   code: number | undefined;
   /** undefined when a new session has to begin. */
   session: Session | undefined;
+  /** An event was not taken. */
+  isFull: boolean;
 }
 
 const intents =
@@ -51,7 +54,7 @@ interface Payload {
 /** One connection to Discord's gateway. Never rejects. */
 export async function serveWire(parts: WireParts): Promise<Ending> {
   const address = addressOf(parts.session?.address ?? parts.address);
-  return address ? await new Wire(parts, address).ended : { code: undefined, session: undefined };
+  return address ? await new Wire(parts, address).ended : { code: undefined, session: undefined, isFull: false };
 }
 
 /** undefined when nothing can be connected to there. */
@@ -74,6 +77,7 @@ class Wire {
   #beat: NodeJS.Timeout | undefined;
   #isAnswered = true;
   #isOver = false;
+  #isFull = false;
 
   constructor(parts: WireParts, address: URL) {
     this.#parts = parts;
@@ -98,6 +102,8 @@ class Wire {
 
   /** Security: whatever arrives, nothing is thrown into the library, which would end the program. */
   #take(text: string | undefined): void {
+    // The library may have more of them already.
+    if (this.#isFull) return;
     try {
       this.#handle(JSON.parse(text ?? '') as Payload);
     } catch {
@@ -148,7 +154,11 @@ class Wire {
     } else if (t === 'RESUMED') {
       clearTimeout(this.#timer);
       this.#parts.onResumed();
-    } else this.#parts.onEvent({ op: GatewayOpcodes.Dispatch, d, s, t } as GatewayDispatchPayload);
+    } else if (!this.#parts.onEvent({ op: GatewayOpcodes.Dispatch, d, s, t } as GatewayDispatchPayload)) {
+      this.#isFull = true;
+      this.#cut();
+      return;
+    }
     if (this.#session && typeof s === 'number') this.#session = { ...this.#session, sequence: s };
   }
 
@@ -173,6 +183,10 @@ class Wire {
     this.#parts.signal.removeEventListener('abort', this.#stop);
     // 1005 and 1006 are no words of Discord: the connection ended without any.
     const said = code === 1005 || code === 1006 ? undefined : code;
-    this.#ended.resolve({ code: said, session: said !== undefined && finalCodes.has(said) ? undefined : this.#session });
+    this.#ended.resolve({
+      code: said,
+      session: said !== undefined && finalCodes.has(said) ? undefined : this.#session,
+      isFull: this.#isFull,
+    });
   }
 }

@@ -66,7 +66,7 @@ export class KnownChats {
   }
 }
 
-function nameOf({ team, channel, thread }: KnownChat): string {
+export function nameOf({ team, channel, thread }: KnownChat): string {
   return [team, channel, ...(thread === undefined ? [] : [thread])].join('/');
 }
 

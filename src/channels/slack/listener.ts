@@ -24,6 +24,7 @@ import {
   type SlackMessage,
   threadOf,
 } from './parse.ts';
+import { Refusals } from './refusals.ts';
 import type { Envelope } from './wire.ts';
 import type { Workspace, Workspaces } from './workspaces.ts';
 
@@ -54,6 +55,7 @@ export class Listener {
   readonly #intake: Intake;
   readonly #lookups: Lookups;
   readonly #missed: MissedMessages;
+  readonly #refusals: Refusals;
   /** By message, the kind of event that it first came as: a mention comes as two. */
   readonly #kinds = new BoundedMap<string, unknown>(maxRemembered);
 
@@ -62,19 +64,21 @@ export class Listener {
     this.#intake = new Intake({ ...parts, name: 'Slack' });
     this.#lookups = new Lookups(parts);
     this.#missed = new MissedMessages({ ...parts, intake: this.#intake, deliveryOf: (...given) => this.#deliveryOf(...given) });
+    this.#refusals = new Refusals({ ...parts, intake: this.#intake, readMissed: (chats) => this.#missed.readAll(chats) });
   }
 
   connected(wasDeaf: boolean): void {
-    if (wasDeaf) this.#missed.readAll();
+    if (wasDeaf) this.#missed.readAll([]);
   }
 
   /** Security: never throws, whatever is in it. */
-  take({ id, type, payload, answer }: Envelope): void {
+  take(envelope: Envelope): void {
+    const { type, payload, answer } = envelope;
     const content = recordOf(payload);
     try {
-      if (type === 'events_api') this.#takeEvent(content, id, answer);
-      else if (type === 'interactive' && content.type === 'block_actions') this.#takePress(content, id, answer);
-      else if (type === 'slash_commands') this.#run(this.#takeCommand(content, id, answer));
+      if (type === 'events_api') this.#takeEvent(content, envelope);
+      else if (type === 'interactive' && content.type === 'block_actions') this.#takePress(content, envelope);
+      else if (type === 'slash_commands') this.#run(this.#takeCommand(content, envelope));
       else answer();
     } catch (error) {
       this.#parts.log(`Something that Slack delivered was ignored: ${errorText(error)}`);
@@ -89,7 +93,7 @@ export class Listener {
     await settlesWithin(farewellMs, Promise.all([mark.kept(), chats.kept()]));
   }
 
-  #takeEvent(payload: Record<string, unknown>, envelope: string, answer: Envelope['answer']): void {
+  #takeEvent(payload: Record<string, unknown>, { id: envelope, answer, refuse }: Envelope): void {
     const event: SlackMessage & { channel?: unknown } = recordOf(payload.event);
     const isMessage = event.type === 'message' || event.type === 'app_mention';
     const workspace = this.#workspaceOf([...listOf(payload.authorizations).map(({ team_id: team }) => team), payload.team_id]);
@@ -102,6 +106,11 @@ export class Listener {
     this.#lookups.learn(team, channel, event);
     if (!isSpoken(event)) {
       answer();
+      return;
+    }
+    if (this.#refusals.isFull) {
+      if (channel !== '') this.#refusals.refused({ team, channel, thread: threadOrNothing(event) });
+      refuse();
       return;
     }
     const { mark } = this.#parts;
@@ -152,10 +161,15 @@ export class Listener {
     return incoming;
   }
 
-  #takePress(payload: Record<string, unknown>, envelope: string, answer: Envelope['answer']): void {
+  #takePress(payload: Record<string, unknown>, { id: envelope, answer, refuse }: Envelope): void {
     const workspace = this.#workspaceOf([recordOf(payload.message).team, recordOf(payload.team).id, recordOf(payload.user).team_id]);
     if (!workspace) {
       answer();
+      return;
+    }
+    // Slack then shows to the person that it did not work.
+    if (this.#refusals.isFull) {
+      refuse();
       return;
     }
     const { team } = workspace;
@@ -169,9 +183,10 @@ export class Listener {
     this.#run(this.#acceptInTime(delivery, () => answer()));
   }
 
-  async #takeCommand(payload: Record<string, unknown>, envelope: string, answer: Envelope['answer']): Promise<void> {
+  async #takeCommand(payload: Record<string, unknown>, { id: envelope, answer, refuse }: Envelope): Promise<void> {
     const workspace = this.#workspaceOf([payload.team_id]);
     if (!workspace) return answer();
+    if (this.#refusals.isFull) return refuse();
     const { team } = workspace;
     const { channel_id: channel, user_id: user, user_name: name } = payload;
     if (isId(channel, channelId) && !(await this.#isThere(workspace, channel))) {

@@ -8,7 +8,7 @@ import type { Delivery, Intake } from '../intake.ts';
 import type { ReadMark } from '../read-mark.ts';
 import { isTransient, reasonOf, SlackCallError } from './failures.ts';
 import { isId, messageId, messageIdAt, microseconds } from './ids.ts';
-import type { KnownChats } from './known-chats.ts';
+import type { KnownChat, KnownChats } from './known-chats.ts';
 import { isSpoken, listOf, recordOf, type SlackMessage } from './parse.ts';
 import type { Workspace, Workspaces } from './workspaces.ts';
 
@@ -25,8 +25,18 @@ export interface MissedParts {
 
 type Found = SlackMessage & { ts: string };
 
+/** With the message it ends with. */
+interface Range {
+  oldest: string;
+  latest?: string;
+  inclusive?: boolean;
+}
+
 const pageSize = 200;
-const maxPages = 5;
+/** So many are in memory at once, of a conversation and of each of its threads. */
+const partPages = 5;
+/** And so many are read of a conversation. */
+const maxPages = 100;
 /** Slack limits how often it may be asked. */
 const maxCalls = 4;
 const maxTries = 8;
@@ -52,13 +62,13 @@ export class MissedMessages {
     this.#parts = parts;
   }
 
-  /** In every conversation that is known, before what is delivered there from now on. */
-  readAll(): void {
-    const threads = new Map<string, string[]>();
-    for (const { team, channel, thread } of this.#parts.chats.all) {
+  /** In these conversations and threads and all that are known, before what is delivered there from now on. */
+  readAll(more: Iterable<KnownChat>): void {
+    const threads = new Map<string, Set<string>>();
+    for (const { team, channel, thread } of [...this.#parts.chats.all, ...more]) {
       const key = keyOf(team, channel);
-      const known = threads.get(key) ?? [];
-      threads.set(key, thread === undefined ? known : [...known, thread]);
+      const known = threads.get(key) ?? new Set();
+      threads.set(key, thread === undefined ? known : known.add(thread));
     }
     for (const [key, known] of threads) {
       const [team = '', channel = ''] = key.split('/');
@@ -72,16 +82,18 @@ export class MissedMessages {
     return this.#reading.get(keyOf(team, channel));
   }
 
-  #read(workspace: Workspace, channel: string, threads: readonly string[]): void {
-    const { mark, intake, log } = this.#parts;
+  #read(workspace: Workspace, channel: string, threads: ReadonlySet<string>): void {
+    const { mark, intake, log, signal } = this.#parts;
     const key = keyOf(workspace.team, channel);
     const after = messageIdAt(mark.value);
     const release = mark.hold();
     const accepted = new Set<string>();
     this.#reading.set(key, accepted);
-    const reading = intake.inOrder(key, async (accept) => {
-      const found = await this.#find(workspace, channel, threads, after);
-      if (!found || !(await this.#acceptAll(found, workspace, channel, accepted, accept))) return;
+    const reading = intake.missed(key, async (accept) => {
+      for await (const part of this.#found(workspace, channel, threads, after)) {
+        if (!(await this.#acceptAll(part, workspace, channel, accepted, accept))) return;
+      }
+      if (signal.aborted) return;
       if (this.#reading.get(key) === accepted) this.#reading.delete(key);
       release();
     });
@@ -113,40 +125,77 @@ export class MissedMessages {
     return true;
   }
 
-  /** The oldest first. undefined when the signal ended it. */
-  async #find(workspace: Workspace, channel: string, known: readonly string[], after: string): Promise<Found[] | undefined> {
-    const said = await this.#pages(workspace, 'conversations.history', { channel, oldest: after });
-    if (!said) return undefined;
-    const isLater = (id: unknown): boolean => isId(id, messageId) && microseconds(id) > microseconds(after);
-    const answered = said.filter((message) => isLater(message.latest_reply)).map(({ ts }) => ts);
-    const all = new Map(said.map((message) => [message.ts, message]));
-    for (const thread of new Set([...known, ...answered])) {
-      const replies = await this.#pages(workspace, 'conversations.replies', { channel, ts: thread, oldest: after });
-      if (!replies) return undefined;
-      for (const reply of replies) if (reply.ts !== thread) all.set(reply.ts, reply);
+  /** The oldest first, in parts that fit into memory. With the signal it ends early. */
+  async *#found(workspace: Workspace, channel: string, known: ReadonlySet<string>, after: string): AsyncGenerator<Found[]> {
+    const threads = new Set(known);
+    // Where pages end that did not fit into memory, the newest first.
+    const ends: string[] = [];
+    for (let from = after; ; ) {
+      const [end] = ends.splice(-partPages);
+      const later = ends.length;
+      const said = await this.#said(workspace, { channel, ...rangeOf(from, end) }, ends);
+      if (!said) return;
+      let until = ends.length > later ? said[0]?.ts : end;
+      for (const message of said) if (isLater(message.latest_reply, from)) threads.add(message.ts);
+      const all = new Map(said.map((message) => [message.ts, message]));
+      for (const thread of threads) {
+        const replies = await this.#replies(workspace, { channel, ts: thread, ...rangeOf(from, until) });
+        if (!replies) return;
+        for (const reply of replies.found) if (reply.ts !== thread) all.set(reply.ts, reply);
+        if (replies.hasMore) until = replies.found.at(-1)?.ts;
+      }
+      const isInPart = ({ ts }: Found): boolean => isLater(ts, from) && (until === undefined || !isLater(ts, until));
+      const missed = [...all.values()].filter((message) => isInPart(message) && isSpoken(message));
+      yield missed.toSorted((one, other) => (microseconds(one.ts) < microseconds(other.ts) ? -1 : 1));
+      if (until === undefined || !isLater(until, from)) return;
+      // A thread with many answers makes the part shorter.
+      if (end !== undefined && end !== until && ends.length === later) ends.push(end);
+      from = until;
     }
-    const missed = [...all.values()].filter((message) => isLater(message.ts) && isSpoken(message));
-    return missed.toSorted((one, other) => (microseconds(one.ts) < microseconds(other.ts) ? -1 : 1));
   }
 
-  /** None when Slack does not let us read them. undefined when the signal ended it. */
-  async #pages(
-    workspace: Workspace,
-    method: string,
-    wanted: { channel: string; oldest: string; ts?: string },
-  ): Promise<Found[] | undefined> {
-    const found: Found[] = [];
-    let cursor: string | undefined;
-    for (let page = 0; page < maxPages; page += 1) {
-      const answer = await this.#page(workspace, method, { ...wanted, limit: pageSize, ...(cursor !== undefined && { cursor }) });
-      if (!answer) return this.#parts.signal.aborted ? undefined : found;
-      found.push(...listOf(answer.messages).filter((message): message is Found & Record<string, unknown> => isId(message.ts, messageId)));
-      const { next_cursor: next } = recordOf(answer.response_metadata);
-      if (typeof next !== 'string' || next === '') return found;
-      cursor = next;
+  /**
+   * The oldest of what was said in a conversation. Slack gives the newest page first: where pages end that do not fit into memory is added to `ends`.
+   * undefined when the signal ended it.
+   */
+  async #said(workspace: Workspace, wanted: Range & { channel: string }, ends: string[]): Promise<Found[] | undefined> {
+    const pages: Found[][] = [];
+    let count = 0;
+    for await (const page of this.#pages(workspace, 'conversations.history', wanted)) {
+      count += page.length;
+      pages.push(page);
+      const [newest] = pages.length > partPages ? (pages.shift() ?? []) : [];
+      if (newest) ends.push(newest.ts);
+      if (count < maxPages * pageSize) continue;
+      this.#parts.log(`More was said in a conversation on Slack meanwhile than is read: only the last ${count} messages are.`);
+      break;
     }
-    this.#parts.log(`More was said in a conversation on Slack meanwhile than is read: only ${found.length} messages are.`);
-    return found;
+    return this.#parts.signal.aborted ? undefined : pages.flat();
+  }
+
+  /** The oldest of what was said in a thread: Slack gives the oldest page first. undefined when the signal ended it. */
+  async #replies(
+    workspace: Workspace,
+    wanted: Range & { channel: string; ts: string },
+  ): Promise<{ found: Found[]; hasMore: boolean } | undefined> {
+    const found: Found[] = [];
+    let count = 0;
+    for await (const page of this.#pages(workspace, 'conversations.replies', wanted)) {
+      count += 1;
+      if (count > partPages) return { found, hasMore: true };
+      found.push(...page);
+    }
+    return this.#parts.signal.aborted ? undefined : { found, hasMore: false };
+  }
+
+  /** None when Slack does not let us read them. With the signal it ends early. */
+  async *#pages(workspace: Workspace, method: string, wanted: Range & { channel: string; ts?: string }): AsyncGenerator<Found[]> {
+    for (let cursor: unknown; cursor === undefined || (typeof cursor === 'string' && cursor !== ''); ) {
+      const answer = await this.#page(workspace, method, { ...wanted, limit: pageSize, ...(cursor !== undefined && { cursor }) });
+      if (!answer) return;
+      yield listOf(answer.messages).filter((message): message is Found & Record<string, unknown> => isId(message.ts, messageId));
+      cursor = recordOf(answer.response_metadata).next_cursor ?? '';
+    }
   }
 
   async #page(
@@ -177,4 +226,12 @@ export class MissedMessages {
 
 function keyOf(team: string, channel: string): string {
   return `${team}/${channel}`;
+}
+
+function rangeOf(oldest: string, latest: string | undefined): Range {
+  return { oldest, ...(latest !== undefined && { latest, inclusive: true }) };
+}
+
+function isLater(id: unknown, than: string): boolean {
+  return isId(id, messageId) && microseconds(id) > microseconds(than);
 }

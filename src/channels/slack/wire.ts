@@ -7,6 +7,8 @@ export interface Envelope {
   payload: unknown;
   /** Tells Slack that it arrived, with what to show when that is possible. More than once is no harm. */
   answer(shown?: object): void;
+  /** It was not taken, and is never answered: Slack delivers a message again. */
+  refuse(): void;
 }
 
 export interface WireParts {
@@ -112,7 +114,7 @@ export class Wire {
     else if (typeof id === 'string' && id !== '' && typeof type === 'string') {
       this.#unanswered.add(id);
       const answer = (shown?: object): void => this.#answer(id, mayShow === true ? shown : undefined);
-      this.#parts.onEnvelope({ id, type, payload, answer });
+      this.#parts.onEnvelope({ id, type, payload, answer, refuse: () => this.#forget(id) });
     }
   }
 
@@ -133,8 +135,13 @@ export class Wire {
   }
 
   #answer(id: string, payload: object | undefined): void {
-    if (!this.#unanswered.delete(id)) return;
+    if (!this.#unanswered.has(id)) return;
     if (this.isOpen) this.#socket.send(JSON.stringify({ envelope_id: id, ...(payload && { payload }) }), () => undefined);
+    this.#forget(id);
+  }
+
+  #forget(id: string): void {
+    this.#unanswered.delete(id);
     if (this.#isRetired && this.#unanswered.size === 0) this.#close();
   }
 

@@ -61,6 +61,7 @@ export async function whatsAppCloudHarness(): Promise<WhatsAppCloudHarness> {
     loseAnswer: () => cloud.fail('send', { cut: 'after' }),
     secret: cloud.token,
     hasGroups: false,
+    withoutOrder: 'Meta delivers each message again by itself',
     direct: placeOf(ada),
     otherDirect: placeOf(bob),
     group: placeOf(ada),

@@ -61,10 +61,8 @@ export const methods: Readonly<Record<string, (call: Call) => Record<string, unk
   'conversations.history': (call) => {
     const channel = channelOf(call);
     const all = call.world.messages.filter((one) => one.channel === channel && (one.thread_ts === undefined || one.thread_ts === one.ts));
-    return page(
-      all.map((message) => withReplies(call.world, message)),
-      call.given,
-    );
+    const { messages, ...rest } = page(all.toReversed(), call.given);
+    return { messages: messages.map((message) => shown(withReplies(call.world, message))), ...rest };
   },
   'conversations.replies': (call) => {
     const channel = channelOf(call);
@@ -72,8 +70,7 @@ export const methods: Readonly<Record<string, (call: Call) => Record<string, unk
     const [root, ...replies] = call.world.messages.filter((one) => one.channel === channel && (one.ts === ts || one.thread_ts === ts));
     if (!root) throw new Refusal('thread_not_found');
     const { messages, ...rest } = page(replies, call.given);
-    const first = withReplies(call.world, root);
-    return { messages: call.given.latest === ts ? [first] : [first, ...(messages as FakeMessage[]).toReversed()], ...rest };
+    return { messages: [withReplies(call.world, root), ...messages].map(shown), ...rest };
   },
   'files.getUploadURLExternal': ({ world, workspace, given, root }) => {
     const name = String(given.filename);
@@ -175,11 +172,25 @@ function withReplies(world: SlackWorld, message: FakeMessage): FakeMessage {
   return last ? { ...message, thread_ts: message.ts, reply_count: replies.length, latest_reply: last.ts } : message;
 }
 
-/** The newest first. Without what only a delivery says. */
-function page(all: readonly FakeMessage[], { oldest = '0', limit = 100, cursor = '0' }: Record<string, unknown>): Record<string, unknown> {
-  const found = all.filter(({ ts }) => Number(ts) > Number(oldest)).toReversed();
-  const start = Number(cursor);
+/** A part of what was said in a range of time. The cursor is where the next part begins, also when something is said meanwhile. */
+function page(
+  all: readonly FakeMessage[],
+  { oldest = '0', latest = '9999999999', inclusive, limit = 100, cursor }: Record<string, unknown>,
+): { messages: FakeMessage[]; has_more: boolean; response_metadata: { next_cursor: string } } {
+  const isWithin = ({ ts }: FakeMessage): boolean =>
+    (ts > String(oldest) && ts < String(latest)) || (inclusive === 'true' && (ts === oldest || ts === latest));
+  const found = all.filter(isWithin);
+  const start = cursor === undefined ? 0 : found.findIndex(({ ts }) => cursor === `next_ts:${ts}`);
   const end = start + Number(limit);
-  const messages = found.slice(start, end).map(({ channel: _, channel_type: __, ...message }) => message);
-  return { messages, has_more: end < found.length, response_metadata: { next_cursor: end < found.length ? String(end) : '' } };
+  const next = found[end];
+  return {
+    messages: found.slice(start, end),
+    has_more: next !== undefined,
+    response_metadata: { next_cursor: next ? `next_ts:${next.ts}` : '' },
+  };
+}
+
+/** Without what only a delivery says. */
+function shown({ channel: _, channel_type: __, ...message }: FakeMessage): Omit<FakeMessage, 'channel' | 'channel_type'> {
+  return message;
 }
