@@ -1,5 +1,7 @@
 import type { Incoming } from '../core/channel.ts';
 import { type SessionId, sessionId } from '../core/session.ts';
+import { isStoreFault } from '../core/set-aside.ts';
+import { BoundedMap } from '../lib/bounded-map.ts';
 import { errorText } from '../lib/error-text.ts';
 import { hermeticForStrangers } from '../lib/own-command.ts';
 import type { GatewayDeps } from './deps.ts';
@@ -11,12 +13,15 @@ import { sessionKeyOf } from './sessions/session-key.ts';
 const drainMs = 10_000;
 /** Only so many sessions at rest stay in memory. */
 const maxAtRest = 100;
+const maxTold = 1_000;
 
 /** Takes messages and presses from channels, decides who may talk, and has each handled once, in order, by its session. */
 export class Gateway {
   readonly #deps: GatewayDeps;
   readonly #sessions = new Map<string, ChatSession>();
   readonly #recovery: Recovery;
+  /** Presses whose person knows that they could not be stored. */
+  readonly #told = new BoundedMap<string, true>(maxTold);
 
   constructor(deps: GatewayDeps) {
     this.#deps = deps;
@@ -47,12 +52,24 @@ export class Gateway {
     const admission = await access.admit(incoming);
     if (admission.kind === 'ignored') return;
     if (admission.kind === 'stranger') {
-      if (admission.code !== undefined) await outbox.deliver(incoming.place, pairingKey(incoming), pairingText(admission.code));
+      if (admission.code !== undefined) await outbox.deliver(incoming.place, `pairing/${keyOf(incoming)}`, pairingText(admission.code));
       return;
     }
     const id = this.#idOf(incoming);
-    const seq = await store.inbox.accept(id.parts, incoming, new Date());
+    const seq = await store.inbox.accept(id.parts, incoming, new Date()).catch((error: unknown) => {
+      this.#tellUnstored(incoming, error);
+      throw error;
+    });
     if (seq !== undefined) this.#sessionOf(incoming, id)?.wake().catch(this.#logError);
+  }
+
+  /** A press shows nothing by itself. Its channel hands it over again until it is stored. */
+  #tellUnstored(incoming: Incoming, error: unknown): void {
+    if (incoming.kind !== 'press' || !isStoreFault(error)) return;
+    const key = keyOf(incoming);
+    if (this.#told.has(key)) return;
+    this.#told.set(key, true);
+    void this.#deps.outbox.noticed(incoming, `Your answer is not stored yet, so it does not count yet: ${errorText(error)}`);
   }
 
   /** Ends the turn that runs in this session. False when none does. */
@@ -109,9 +126,9 @@ export class Gateway {
 }
 
 /** Message ids are unique in one place only. */
-function pairingKey({ place, id }: Incoming): string {
+function keyOf({ place, id }: Incoming): string {
   const { platform, workspace = null, chat, thread = null } = place;
-  return `pairing/${JSON.stringify([platform, workspace, chat, thread, id])}`;
+  return JSON.stringify([platform, workspace, chat, thread, id]);
 }
 
 function pairingText(code: string): string {

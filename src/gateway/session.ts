@@ -110,7 +110,7 @@ export class ChatSession {
 
   /** Looks at the waiting messages. Called whenever one has arrived or a turn has ended. */
   async wake(): Promise<void> {
-    if (!this.#stopping) await this.#lane.run(() => this.#dispatch());
+    if (!this.#stopping) await this.#lane.run(() => this.#dispatch().then(this.retries.looked, this.retries.stalled));
   }
 
   /** Resolves when it has looked at the waiting messages and no turn runs, at the latest after this time. */

@@ -1,9 +1,10 @@
-import { execFileSync, spawnSync } from 'node:child_process';
-import { appendFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
 import { bin } from '../bin.ts';
 import { calls, inTurn, says } from '../fakes/model-server.ts';
+import { fillDisk, freeDisk, mountDisk, unmountDisk } from '../full-disk.ts';
 import { Program } from '../gateway/program.ts';
 import { describeNeeding } from '../needs.ts';
 import { until } from '../until.ts';
@@ -12,26 +13,14 @@ const noSpace = /cannot be written: no space is left/;
 
 /** A gateway whose home is a small disk of its own, which can be filled to the last byte. */
 describeNeeding(['mount'], 'a gateway on a full disk', async () => {
-  const mount = (home: string): void => {
-    execFileSync('env', ['mount', '-t', 'tmpfs', '-o', 'size=6m,mode=700', 'hermetic-test', home]);
-  };
-  const program = await Program.start({ backend: 'local', prepare: mount });
+  const program = await Program.start({ backend: 'local', prepare: mountDisk });
   afterAll(async () => {
     await program.kill();
-    execFileSync('env', ['umount', '--lazy', program.home]);
+    unmountDisk(program.home);
     await program.close();
   });
-  const filler = join(program.home, 'filler');
-  const free = (): void => rmSync(filler, { force: true });
-  const fill = (): void => {
-    for (let bytes = 512 * 1024; bytes >= 1; bytes = Math.floor(bytes / 2)) {
-      try {
-        for (;;) appendFileSync(filler, Buffer.alloc(bytes));
-      } catch (error) {
-        expect(error).toMatchObject({ code: 'ENOSPC' });
-      }
-    }
-  };
+  const free = (): void => freeDisk(program.home);
+  const fill = (): void => fillDisk(program.home);
   const heard = (): string[] => program.model.requests.map(({ last }) => /\n(.*)\n/.exec(last.text)?.[1] ?? '');
 
   it('accepts no message on a full disk, says why, and answers it once there is room', async () => {

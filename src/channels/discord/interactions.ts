@@ -11,6 +11,8 @@ interface Known {
   token: string;
   /** Discord takes nothing else about it before. Never rejects. */
   acknowledged: Promise<void>;
+  /** Something was said to Discord about it, which is its acknowledgement. */
+  isClaimed?: boolean;
 }
 
 /** Presses and commands of this program, as long as they can be answered. */
@@ -19,6 +21,14 @@ export class Interactions {
 
   add(id: string, known: Known): void {
     this.#known.set(id, { ...known, at: Date.now() });
+  }
+
+  /** False the second time, and when it cannot be answered any more: the first answer to an interaction acknowledges it. */
+  claim(press: string): boolean {
+    const known = this.find(press);
+    if (!known || known.isClaimed) return false;
+    known.isClaimed = true;
+    return true;
   }
 
   /** By the id of a press. */

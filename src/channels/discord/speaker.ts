@@ -13,6 +13,7 @@ import {
 } from 'discord-api-types/v10';
 import type { IncomingFile, IncomingPress, Outgoing, Place } from '../../core/channel.ts';
 import { HermeticError } from '../../core/errors.ts';
+import { settlesWithin } from '../../lib/deadline.ts';
 import { fenced } from '../../lib/fenced.ts';
 import { safeFileName } from '../file-name.ts';
 import type { DiscordClient } from './client.ts';
@@ -22,10 +23,12 @@ import { isId } from './ids.ts';
 import type { Interactions } from './interactions.ts';
 import { maxFileBytes, maxIncomingBytes } from './limits.ts';
 import type { OwnThreads } from './own-threads.ts';
-import { filePlaceOf } from './parse.ts';
+import { filePlaceOf, interactionPrefix } from './parse.ts';
 
 const uploadMs = 300_000;
 /** A typing indicator is not worth waiting for. */
+/** Discord waits three seconds for what acknowledges an interaction. */
+const acknowledgementMs = 1_500;
 const politenessMs = 5000;
 /** Commands are longer than messages can be; there is room left for signs that format it. */
 const maxShownCommand = 1000;
@@ -111,14 +114,20 @@ export class Speaker {
   async noticed({ id }: IncomingPress, text: string | undefined): Promise<void> {
     const known = this.#interactions.find(id);
     if (!known || text === undefined) return;
-    await known.acknowledged;
-    const body = { content: text.slice(0, 200), flags: MessageFlags.Ephemeral, allowed_mentions: noMentions };
-    const route = Routes.webhook(known.application, known.token);
+    const said = { content: text.slice(0, 200), flags: MessageFlags.Ephemeral, allowed_mentions: noMentions };
+    // Of one that is not accepted in time, this is the acknowledgement.
+    const isLate = !(await settlesWithin({ ms: acknowledgementMs, ref: false }, known.acknowledged));
+    const isFirst = isLate && this.#interactions.claim(id);
+    if (!isFirst) await known.acknowledged;
+    const body = isFirst ? { type: InteractionResponseType.ChannelMessageWithSource, data: said } : said;
+    const interaction = id.slice(interactionPrefix.length);
+    const route = isFirst ? Routes.interactionCallback(interaction, known.token) : Routes.webhook(known.application, known.token);
     await this.#politely(this.#client.call('POST', route, { body, auth: false, timeoutMs: politenessMs }));
   }
 
   /** Tells Discord within its three seconds that an interaction arrived. `command`: only the person who gave it sees it. Never rejects. */
   async acknowledge(id: string, token: string, command: string | undefined): Promise<void> {
+    if (!this.#interactions.claim(interactionPrefix + id)) return;
     const flags = MessageFlags.Ephemeral | MessageFlags.SuppressEmbeds;
     const body =
       command === undefined

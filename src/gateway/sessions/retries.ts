@@ -6,6 +6,7 @@ import { hermetic } from '../../lib/own-command.ts';
 import type { Outbox } from '../outbox/outbox.ts';
 
 const pauses = { firstMs: 250, maxMs: 60_000 };
+const stallPauses = { firstMs: 250, maxMs: 10_000 };
 
 export interface RetryParts {
   inbox: InboxLedger;
@@ -21,13 +22,16 @@ export class Retries {
   /** Messages that are tried again when their timer fires. */
   readonly #pausing = new Map<number, NodeJS.Timeout>();
   readonly #counted = new Set<number>();
+  /** Looks at everything that waits again after the store took nothing. */
+  #stalled: NodeJS.Timeout | undefined;
+  #stalls = 0;
 
   constructor(parts: RetryParts) {
     this.#parts = parts;
   }
 
   get isAtRest(): boolean {
-    return this.#pausing.size === 0;
+    return this.#pausing.size === 0 && !this.#stalled;
   }
 
   /** Whether it may be tried now. A message that was tried too often, by this or earlier programs, is set aside. */
@@ -57,7 +61,26 @@ export class Retries {
     this.#pausing.set(entry.seq, setTimeout(again, backoffMs(tries, pauses)));
   }
 
+  /** A look at what waits failed: the next one comes by itself when the store is at fault. Throws the error, of those of the store in a row the first. */
+  readonly stalled = (error: unknown): void => {
+    if (!isStoreFault(error)) throw error;
+    this.#stalls += 1;
+    clearTimeout(this.#stalled);
+    const again = (): void => {
+      this.#stalled = undefined;
+      this.#parts.wake();
+    };
+    this.#stalled = setTimeout(again, backoffMs(this.#stalls, stallPauses));
+    if (this.#stalls === 1) throw error;
+  };
+
+  /** A look at what waits came to its end. */
+  readonly looked = (): void => {
+    this.#stalls = 0;
+  };
+
   stop(): void {
+    clearTimeout(this.#stalled);
     for (const timer of this.#pausing.values()) clearTimeout(timer);
     this.#pausing.clear();
   }

@@ -3,6 +3,7 @@ import { ApplicationCommandOptionType } from 'discord-api-types/v10';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { discord } from '../../../src/channels/discord/index.ts';
 import type { Channel } from '../../../src/core/channel.ts';
+import { HermeticError } from '../../../src/core/errors.ts';
 import type { Deliveries } from '../../../src/core/set-aside.ts';
 import { Accepted } from '../../contracts/channel-harness.ts';
 import { ada, bot, guild } from '../../fakes/discord/world.ts';
@@ -243,6 +244,25 @@ describe('the connection to Discord', () => {
     };
     harness.userPresses(harness.direct, sent, 'q:1');
     await until('they are told', () => harness.discord.world.notices.includes('Answer recorded.'), { withinMs: 5000 });
+  });
+
+  it('tells the person who pressed a button why the press does not count yet, in the time that Discord waits', async () => {
+    await channel.start(accepted.accept);
+    const sent = await channel.send(harness.direct, { text: 'q', buttons: [[{ label: 'Once', data: 'q:1' }]] });
+    const { world } = harness.discord;
+    const told = () => [...world.interactionAnswers.map(({ content }) => content), ...world.notices].filter((text) => text !== undefined);
+    let tries = 0;
+    accepted.hold = async (incoming) => {
+      if (incoming.kind !== 'press' || told().length > 0) return;
+      tries += 1;
+      if (tries === 1) void channel.noticed?.(incoming, 'Not stored yet.');
+      throw new HermeticError('store/failed', 'no space is left');
+    };
+    harness.userPresses(harness.direct, sent, 'q:1');
+    const press = await until('it is accepted', () => accepted.all.find(({ kind }) => kind === 'press'));
+    if (press.kind === 'press') await channel.noticed?.(press, 'Answer recorded.');
+    await until('they are told both', () => world.notices.includes('Answer recorded.'));
+    expect(told()).toEqual(['Not stored yet.', 'Answer recorded.']);
   });
 
   it('asks once for each author of what was missed for their roles', async () => {
