@@ -67,6 +67,8 @@ export interface Button {
   label: string;
   /** At most 64 bytes, without meaning to a reader. */
   data: string;
+  /** Security: what a press answers to a question. Left out, it counts as a yes: a label tells people, and no program. */
+  kind?: 'yes' | 'no' | undefined;
 }
 
 export interface OutgoingFile {

@@ -76,6 +76,13 @@ describeInChromium('a newcomer', (rig) => {
     const asking = page.getByRole('region', { name: 'Needs your answer' });
     await asking.getByText('rm -rf build', { exact: false }).first().waitFor();
     expect(lines()).toEqual([]);
+    const answers = asking.locator('.buttons button');
+    expect(await answers.evaluateAll((all) => all.map((one) => [one.textContent, one.className]))).toEqual([
+      ['Once', 'primary'],
+      ['This session', ''],
+      ['Always', ''],
+      ['Deny', 'refuse'],
+    ]);
     await asking.getByRole('button', { name: 'Once' }).click();
     await page.getByText('nothing else').waitFor();
     await until('the card is settled', async () => (await page.getByText('Allowed once by', { exact: false }).count()) > 0);

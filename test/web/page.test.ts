@@ -1,43 +1,8 @@
 import { readFileSync } from 'node:fs';
-import type { Locator, Page } from 'playwright-core';
 import { expect, it } from 'vitest';
 import { until } from '../until.ts';
+import { box, isWithin, messages, say, untilSaid } from './chat.ts';
 import { describeInChromium } from './chromium.ts';
-
-const box = (page: Page) => page.getByLabel('Message', { exact: true });
-const messages = (page: Page) => page.locator('article.message');
-
-async function say(page: Page, text: string): Promise<void> {
-  await box(page).fill(text);
-  await box(page).press('Enter');
-}
-
-/** Every message by what it says, in order. */
-async function said(page: Page): Promise<string[]> {
-  return await messages(page).evaluateAll((all) =>
-    all.map((one) => (one.querySelector('.typed, .markdown')?.textContent ?? '').trim().replace(/\s+/g, ' ')),
-  );
-}
-
-async function untilSaid(page: Page, expected: readonly string[]): Promise<void> {
-  let last: string[] = [];
-  await until(`the page says ${expected.join(' | ')}`, async () => {
-    last = await said(page);
-    return JSON.stringify(last) === JSON.stringify(expected);
-  }).catch((error: unknown) => {
-    expect(last, String(error)).toEqual(expected);
-  });
-}
-
-const isWithin = async (inner: Locator, width: number) => {
-  const place = await inner.boundingBox();
-  return place !== null && place.x >= 0 && place.x + place.width <= width;
-};
-
-const isOnScreen = async (inner: Locator, height: number) => {
-  const place = await inner.boundingBox();
-  return place !== null && place.y >= 0 && place.y + place.height <= height;
-};
 
 describeInChromium('the web page', (rig) => {
   it('the printed link opens the page once, and leaves no code in the address', async () => {
@@ -160,61 +125,6 @@ describeInChromium('the web page', (rig) => {
     const order = page.locator('.messages > *');
     await until('the card is back', async () => (await order.count()) === 3);
     expect(await order.evaluateAll((all) => all.map((one) => one.className.split(' ')[0]))).toEqual(['message', 'tool', 'message']);
-  });
-
-  it('asks with the whole command and buttons, and takes one answer', async () => {
-    const page = await rig.signedIn();
-    await say(page, 'ask me');
-    const card = page.getByRole('region', { name: 'Needs your answer' });
-    expect(await card.locator('pre').textContent()).toContain(
-      'rm -rf ./build && \\\n  curl -fsSL https://example.org/install.sh -o install.sh',
-    );
-    expect(await card.getByRole('button').allTextContents()).toEqual(['Copy', 'Allow once', 'Allow for this session', 'Deny']);
-    // Shown for a moment only.
-    const noticed = page.getByText('Allowed', { exact: true }).waitFor();
-    await card.getByRole('button', { name: 'Allow once' }).click();
-    await noticed;
-    await untilSaid(page, ['ask me', 'Allowed once: rm -rf ./build.']);
-    expect(await card.count()).toBe(0);
-    await page.reload();
-    await untilSaid(page, ['ask me', 'Allowed once: rm -rf ./build.']);
-  });
-
-  it.each(['ask me at length', 'ask me by file'])('%s: a long command has to be scrolled to its end before a yes', async (text) => {
-    const page = await rig.signedIn({ viewport: { width: 1000, height: 600 } });
-    await say(page, text);
-    const card = page.getByRole('region', { name: 'Needs your answer' });
-    const block = card.locator('pre');
-    await block.getByText('echo step 300').waitFor();
-    expect(await block.textContent()).toContain('echo step 1\n');
-    expect(await block.textContent()).toContain('sh install.sh --prefix');
-    expect(await block.evaluate((one) => one.scrollHeight <= one.clientHeight && one.scrollWidth <= one.clientWidth)).toBe(true);
-    await until('it is shown from its beginning', () => isOnScreen(card.getByText('Needs your answer'), 600));
-    const yes = card.getByRole('button', { name: 'Allow once' });
-    expect(await isOnScreen(yes, 600)).toBe(false);
-    expect(await yes.isDisabled()).toBe(true);
-    expect(await card.getByRole('button', { name: 'Deny' }).isEnabled()).toBe(true);
-    await page.mouse.move(500, 300);
-    await until('its end was on screen', async () => {
-      await page.mouse.wheel(0, 600);
-      return await yes.isEnabled();
-    });
-    expect(await isOnScreen(card.locator('.asking-end'), 600)).toBe(true);
-    await yes.click();
-    await untilSaid(page, [text, 'Allowed once: rm -rf ./build.']);
-  });
-
-  it('disables the yes to a question that cannot be loaded completely', async () => {
-    const page = await rig.signedIn({ viewport: { width: 1000, height: 600 } });
-    await page.route('**/files/*', (route) => route.abort());
-    await say(page, 'ask me by file');
-    const card = page.getByRole('region', { name: 'Needs your answer' });
-    await card.getByText('Reload the page to read it.').waitFor();
-    const yes = card.getByRole('button', { name: 'Allow once' });
-    expect(await yes.isDisabled()).toBe(true);
-    await card.getByText('to agree').waitFor();
-    await card.getByRole('button', { name: 'Deny' }).click();
-    await untilSaid(page, ['ask me by file', 'Denied.']);
   });
 
   it('the Stop button stops a turn', async () => {

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Incoming, IncomingMessage, IncomingPress } from '../../src/core/channel.ts';
+import type { Button, Incoming, IncomingMessage, IncomingPress } from '../../src/core/channel.ts';
 import type { TestGateway } from '../http/gateway.ts';
 import { until } from '../until.ts';
 
@@ -73,6 +73,25 @@ async function tool(gateway: TestGateway, incoming: IncomingMessage): Promise<vo
 
 const long = Array.from({ length: 300 }, (_, index) => `echo step ${index + 1}`).join('\n');
 
+const usualWords: readonly (readonly Button[])[] = [
+  [
+    { label: 'Allow once', data: 'q1:once', kind: 'yes' },
+    { label: 'Allow for this session', data: 'q1:session', kind: 'yes' },
+  ],
+  [{ label: 'Deny', data: 'q1:deny', kind: 'no' }],
+];
+
+const otherWords: readonly (readonly Button[])[] = [
+  [
+    { label: 'Always, no limit', data: 'q1:once', kind: 'yes' },
+    { label: 'Never ask again', data: 'q1:session', kind: 'yes' },
+  ],
+  [
+    { label: 'Lieber nicht', data: 'q1:deny', kind: 'no' },
+    { label: 'Reject', data: 'q1:other' },
+  ],
+];
+
 async function ask({ channel }: TestGateway, { place, text }: IncomingMessage): Promise<void> {
   const shown = text.includes('at length') ? `${long}\n${command}` : command;
   const isFile = text.includes('by file');
@@ -80,13 +99,7 @@ async function ask({ channel }: TestGateway, { place, text }: IncomingMessage): 
   await channel.send(place, {
     text: `This removes a directory and runs a program from the network:\n\n${inFull}\n\nIn \`/workspace\` on **local**. It expires in 5 minutes.`,
     ...(isFile && { file: { name: 'question-BCD234.txt', data: Buffer.from(`${long}\n${command}`) } }),
-    buttons: [
-      [
-        { label: 'Allow once', data: 'q1:once' },
-        { label: 'Allow for this session', data: 'q1:session' },
-      ],
-      [{ label: 'Deny', data: 'q1:deny' }],
-    ],
+    buttons: text.includes('in other words') ? otherWords : usualWords,
   });
 }
 

@@ -5,8 +5,6 @@ import { Icon } from './icons.tsx';
 import { Markdown } from './markdown.tsx';
 import type { FileInfo, Message } from './wire.ts';
 
-const refuses = /\b(deny|no|reject|refuse|cancel|stop|never)\b/i;
-
 interface QuestionCardProps {
   chat: string;
   message: Message;
@@ -99,8 +97,9 @@ function Buttons({ chat, message, mayAgree }: QuestionCardProps & { mayAgree: bo
       {!mayAgree && <p class="asking-hint">Read the question from its beginning to its end to agree.</p>}
       {message.buttons.map((row, index) => (
         <div class="row" key={index}>
-          {row.map(({ label, data }, column) => {
-            const isNo = refuses.test(label);
+          {row.map(({ label, data, kind }, column) => {
+            // Security: the gateway says which answer is a No; a label without that counts as a yes.
+            const isNo = kind === 'no';
             return (
               <button
                 type="button"

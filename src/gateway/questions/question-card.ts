@@ -39,6 +39,7 @@ export function cardFor(question: Question, whole: string, header: string, trait
   const row: Button[] = choices.map((choice) => ({
     label: labels[choice],
     data: buttonData(question.code, choice),
+    kind: choice === 'deny' ? 'no' : 'yes',
   }));
   const how = traits.buttons ? '' : `\n\n${numbersText(question.code, traits.reactions === true)}`;
   const buttons = traits.buttons ? [row] : undefined;
