@@ -32,6 +32,7 @@ import {
   visitorOf,
   type Web,
 } from './guard.ts';
+import { takeLocalhost } from './localhost.ts';
 import { builtPage } from './pages.ts';
 import type { HttpLimits, HttpParts } from './parts.ts';
 import { RefusedVisits } from './refused-visits.ts';
@@ -111,7 +112,8 @@ export async function serveWeb(options: WebServerOptions): Promise<WebServer> {
     });
   }
   const { port } = server.address() as AddressInfo;
-  site = new Site(options, port);
+  const localhost = await takeLocalhost(server);
+  site = new Site(options, port, localhost.isOurs);
   return {
     url: site.url,
     port,
@@ -119,7 +121,7 @@ export async function serveWeb(options: WebServerOptions): Promise<WebServer> {
     close: async () => {
       followers.close();
       server.closeIdleConnections();
-      const closed = once(server, 'close');
+      const closed = Promise.all([once(server, 'close'), localhost.close()]);
       server.close();
       // Running requests may end; an idle connection must not delay the stop.
       await within(1000, closed, () => {

@@ -16,11 +16,12 @@ export class Site {
   readonly #hosts = new Set<string>();
   readonly url: string;
 
-  constructor(options: SiteOptions, port: number) {
+  /** `isLocalhost`: this name leads here and to no other program. Browsers have passkeys for names only. */
+  constructor(options: SiteOptions, port: number, isLocalhost = false) {
     this.#options = options;
-    const own = `http://${isIPv6(options.host) ? `[${options.host}]` : options.host}:${port}`;
+    const own = isLocalhost ? `http://localhost:${port}` : addressOf(options.host, port);
+    if (isLoopback(options.host)) this.#add(addressOf(options.host, port));
     for (const name of ['127.0.0.1', 'localhost', '[::1]']) this.#add(`http://${name}:${port}`);
-    if (isLoopback(options.host)) this.#add(own);
     if (options.publicUrl !== undefined) this.#add(new URL(options.publicUrl).origin);
     this.url = options.publicUrl === undefined ? `${own}/` : `${new URL(options.publicUrl).origin}/`;
   }
@@ -45,6 +46,10 @@ export class Site {
     // A browser leaves out the port that goes without saying; others may not.
     if (new URL(origin).port === '') this.#hosts.add(`${new URL(origin).host}:${origin.startsWith('https:') ? 443 : 80}`);
   }
+}
+
+function addressOf(host: string, port: number): string {
+  return `http://${isIPv6(host) ? `[${host}]` : host}:${port}`;
 }
 
 /** Throws when tokens and messages would cross a network without TLS. */

@@ -45,7 +45,7 @@ it("status shows the running gateway's own report", async () => {
   await gateway();
   expect((await status()).gateway).toEqual({
     state: 'running',
-    url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/?$/),
+    url: expect.stringMatching(/^http:\/\/localhost:\d+\/?$/),
     model: null,
     turnsRunning: 0,
     questionsOpen: 0,

@@ -1,10 +1,12 @@
+import { once } from 'node:events';
 import { chmodSync, rmSync, statSync } from 'node:fs';
 import { request } from 'node:http';
-import { connect } from 'node:net';
+import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { tokenIn } from '../../src/http/token.ts';
+import { freePort } from '../free-port.ts';
 import { type GatewayOptions, newHome, TestGateway, token } from './gateway.ts';
 
 let gateway: TestGateway;
@@ -102,7 +104,7 @@ describe('access by token, link and cookie', () => {
   it('a link logs a browser in once, with a cookie that no script can read and no other site can use', async () => {
     await start();
     const link = gateway.server.newLink();
-    expect(link).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/#code=[\w-]{32}$/);
+    expect(link).toMatch(/^http:\/\/localhost:\d+\/#code=[\w-]{32}$/);
     const first = await logIn(codeIn(link));
     expect(first).toMatchObject({ status: 200, setCookie: expect.stringMatching(/HttpOnly; SameSite=Strict$/) });
     expect(first.setCookie).toMatch(/Max-Age=\d+; Path=\/;/);
@@ -334,6 +336,28 @@ describe('listening addresses', () => {
     const headers = { authorization: `Bearer ${token}` };
     expect((await ask('/api/chats', { ...headers, host: 'chat.example' })).status).toBe(200);
     expect((await ask('/api/chats', { ...headers, host: 'other.example' })).status).toBe(421);
+  });
+
+  it.each(['127.0.0.1', '::1', 'localhost'])('answers at localhost by both loopback addresses when it listens on %s', async (host) => {
+    await start({ server: { host } });
+    const { port, url } = gateway.server;
+    expect(url).toBe(`http://localhost:${port}/`);
+    for (const name of ['localhost', '127.0.0.1', '[::1]']) {
+      const { status } = await fetch(`http://${name}:${port}/api/chats`, { headers: { authorization: `Bearer ${token}` } });
+      expect([name, status]).toEqual([name, 200]);
+    }
+  });
+
+  it('prints no link to localhost while another program listens at one of its addresses', async () => {
+    const port = await freePort();
+    const other = createServer().listen(port, '::1');
+    try {
+      await once(other, 'listening');
+      await start({ port });
+      expect(gateway.server.newLink()).toMatch(new RegExp(`^http://127\\.0\\.0\\.1:${port}/#code=`));
+    } finally {
+      other.close();
+    }
   });
 
   it('reports a taken port', async () => {

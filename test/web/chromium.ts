@@ -80,7 +80,7 @@ export class WebRig {
   }
 
   get url(): string {
-    return `http://127.0.0.1:${this.#port}/`;
+    return `http://localhost:${this.#port}/`;
   }
 
   /** Good once. */
