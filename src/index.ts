@@ -39,7 +39,7 @@ export type {
 export { limitHitSentences, limitHitSentences as troubleSentences } from './core/sandbox.ts';
 export type { SessionKey } from './core/session.ts';
 export type { SandboxEntry } from './core/store.ts';
-export type { Tool, ToolFailure, ToolHints, ToolResult } from './core/tool.ts';
+export type { CallOutcome, Tool, ToolFailure, ToolHints, ToolResult } from './core/tool.ts';
 export type { OpenedSandbox } from './sandboxes/open.ts';
 export { cliSession, messagingSession, type SandboxRequest } from './sandboxes/request.ts';
 export type { RunRequest, RunResult, SessionName, SessionSandbox, SessionSandboxes } from './sandboxes/session-sandboxes.ts';

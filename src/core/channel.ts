@@ -1,5 +1,6 @@
 import type { BackgroundNotice } from './background.ts';
 import type { SessionKey } from './session.ts';
+import type { CallOutcome } from './tool.ts';
 
 /** Where messages come from and go to: a chat, or a thread in it. */
 export type Place = Omit<SessionKey, 'user'>;
@@ -156,7 +157,7 @@ export type Activity =
   | { kind: 'tool-output'; turn: string; call: string; text: string }
   /** `text`: what it waits for, such as "waiting for a free sandbox"; undefined when it runs. */
   | { kind: 'tool-waiting'; turn: string; call: string; text: string | undefined }
-  | { kind: 'tool-ended'; turn: string; call: string; ok: boolean; text: string };
+  | { kind: 'tool-ended'; turn: string; call: string; outcome: CallOutcome; text: string };
 
 /**
  * A chat platform. It parses and formats; who may talk, and what becomes of it, is for others. Failures of `send`,

@@ -67,6 +67,8 @@ export interface ToolContext {
 export interface Prepared<Result> {
   actions: readonly Action[];
   run(context: ToolContext): Promise<Result>;
+  /** Without it, a call with a result is done. */
+  outcome?(result: Result): CallOutcome;
 }
 
 /** A tool of any input and output. */
@@ -99,11 +101,33 @@ export interface Tool extends ToolFace {
   readonly input: ZodType;
   readonly output: ZodType;
   /** Throws `tool/bad-input` with everything that is wrong. */
-  prepare(input: unknown, session: SessionMeaning): Prepared<{ data: Output; text: string }>;
+  prepare(input: unknown, session: SessionMeaning): Prepared<ToolAnswer>;
 }
 
 /** Why a call came to nothing. */
 export type ToolFailure = 'unknown-tool' | 'bad-input' | 'denied' | 'failed' | 'interrupted';
 
+/**
+ * How a call ended, for people who watch: `done` succeeded; of `answered` that is not known, because its process goes on, or the exit
+ * code is an answer, such as "no line matched".
+ */
+export interface CallOutcome {
+  kind: 'done' | 'failed' | 'answered';
+  exitCode?: number | undefined;
+  /** Why it failed, where no exit code says it. */
+  reason?: ToolFailure | 'signaled' | 'timeout' | 'lost' | undefined;
+}
+
+/** What a tool gives back. Without an outcome it is done. */
+export interface ToolAnswer {
+  data: Output;
+  text: string;
+  outcome?: CallOutcome | undefined;
+}
+
 /** A call always has one; it never throws. */
-export type ToolResult = { ok: true; text: string; data: Output } | { ok: false; text: string; failure: ToolFailure };
+export type ToolResult = ({ ok: true } & ToolAnswer) | { ok: false; text: string; failure: ToolFailure };
+
+export function outcomeOf(result: ToolResult): CallOutcome {
+  return result.ok ? (result.outcome ?? { kind: 'done' }) : { kind: 'failed', reason: result.failure };
+}

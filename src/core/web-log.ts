@@ -1,4 +1,5 @@
 import type { Activity, Button } from './channel.ts';
+import type { CallOutcome } from './tool.ts';
 
 /** A file in a web chat, without its bytes. */
 export interface WebFile {
@@ -99,8 +100,12 @@ export interface WebCall {
   input: unknown;
   /** The end of what it printed so far. */
   output: string;
-  /** `interrupted`: it was running when the gateway ended. */
-  state: 'running' | 'ok' | 'failed' | 'interrupted';
+  /** `interrupted`: it was running when the gateway ended. Otherwise its outcome, when it has ended. */
+  state: 'running' | 'interrupted' | CallOutcome['kind'];
+  /** How it ended, in numbers. */
+  exitCode?: number | undefined;
+  /** Why it failed, where no exit code says it. */
+  reason?: CallOutcome['reason'];
   /** The reason why it waits; undefined while it runs. Not stored. */
   waiting?: string | undefined;
   /** The position of the message it came after, where that is known. */

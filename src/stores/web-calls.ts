@@ -11,10 +11,18 @@ const maxOutputLength = 16 * 1024;
 const maxInputLength = 4 * 1024;
 
 export async function saveCall(access: Access, chat: string, call: WebCall): Promise<void> {
-  const { call: name, state, turn, tool, input, output, after } = call;
+  const { call: name, state, turn, tool, input, output, exitCode, reason, after } = call;
   // Some providers count their calls anew in every conversation.
   const id = JSON.stringify([turn, name]);
-  const about = JSON.stringify({ call: name, turn, tool, input: shortInput(input), output: output.slice(-maxOutputLength) });
+  const about = JSON.stringify({
+    call: name,
+    turn,
+    tool,
+    input: shortInput(input),
+    output: output.slice(-maxOutputLength),
+    exitCode,
+    reason,
+  });
   await access.transaction(async (db) => {
     const known = await db.selectFrom('web_calls').select('seq').where('chat', '=', chat).where('call', '=', id).executeTakeFirst();
     if (known) {
@@ -55,10 +63,11 @@ export async function callsOf(access: Access, chat: string): Promise<WebCall[]> 
 }
 
 function callOf(row: Selectable<Tables['web_calls']>): WebCall {
-  const about = readJson(row.about) as Pick<WebCall, 'call' | 'turn' | 'tool' | 'input' | 'output'>;
-  const { call, turn, tool, input, output } = about;
+  const about = readJson(row.about) as Omit<WebCall, 'state' | 'after'>;
   const after = row.after_position === null ? undefined : Number(row.after_position);
-  return { call, turn, tool, input, output, state: row.state as WebCall['state'], after };
+  // Older rows say that the tool answered, and not whether the command succeeded.
+  const state = row.state === 'ok' ? 'answered' : (row.state as WebCall['state']);
+  return { ...about, state, after };
 }
 
 /** An input may be a whole file; a card shows its beginning. */

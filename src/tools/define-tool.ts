@@ -10,12 +10,12 @@ export function defineTool<Input, Result extends Output>(definition: ToolDefinit
     prepare(input, session) {
       const parsed = definition.input.safeParse(input);
       if (!parsed.success) throw new HermeticError('tool/bad-input', explain(definition.name, parsed.error));
-      const { actions, run } = definition.prepare(parsed.data, session);
+      const { actions, run, outcome } = definition.prepare(parsed.data, session);
       return {
         actions,
         run: async (context) => {
           const data = await run(context);
-          return { data, text: render(data) };
+          return { data, text: render(data), ...(outcome && { outcome: outcome(data) }) };
         },
       };
     },

@@ -1,5 +1,17 @@
-/** Codes with which a program says something other than that it failed. */
-const answers: Readonly<Record<string, Readonly<Record<number, string>>>> = {
+/** Programs that answer a question with the code 1. */
+const answering = new Set(
+  ['grep', 'egrep', 'fgrep', 'zgrep', 'rg', 'ag', 'diff', 'colordiff', 'cmp', 'comm', 'test', '[', '[['].concat([
+    'pgrep',
+    'pkill',
+    'which',
+    'command',
+    'type',
+    'expr',
+  ]),
+);
+
+/** Codes with which a program says more than that it failed. */
+const meanings: Readonly<Record<string, Readonly<Record<number, string>>>> = {
   grep: { 1: 'no line matched' },
   egrep: { 1: 'no line matched' },
   fgrep: { 1: 'no line matched' },
@@ -43,7 +55,16 @@ const general: Readonly<Record<number, string>> = {
 
 /** The meaning of an exit code, when that is worth saying. By the last program of the command, which usually sets the code. */
 export function exitNote(command: string, code: number): string | undefined {
-  if (code === 0) return undefined;
+  return code === 0 ? undefined : (meanings[lastProgram(command)]?.[code] ?? general[code]);
+}
+
+/** Whether the code answers what was asked, such as "no line matched", where it says of other programs that they failed. */
+export function isAnswer(command: string, code: number): boolean {
+  return code === 1 && answering.has(lastProgram(command));
+}
+
+/** It usually sets the code of the command. */
+function lastProgram(command: string): string {
   const last =
     command
       .trim()
@@ -51,6 +72,5 @@ export function exitNote(command: string, code: number): string | undefined {
       .filter((part) => part !== '')
       .at(-1) ?? '';
   const words = last.split(/\s+/).filter((word) => !/^[A-Za-z_]\w*=/.test(word));
-  const program = words[0]?.split('/').at(-1) ?? '';
-  return answers[program]?.[code] ?? general[code];
+  return words[0]?.split('/').at(-1) ?? '';
 }

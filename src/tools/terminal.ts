@@ -3,11 +3,11 @@ import * as z from 'zod';
 import type { Action } from '../core/approval.ts';
 import { HermeticError } from '../core/errors.ts';
 import { type ExecRequest, type LimitHit, limitHitSentences } from '../core/sandbox.ts';
-import type { Tool, ToolContext } from '../core/tool.ts';
+import type { CallOutcome, Tool, ToolContext } from '../core/tool.ts';
 import { remember } from '../lib/remember.ts';
 import { type RunEnd, run } from '../shell/run.ts';
 import { defineTool } from './define-tool.ts';
-import { exitNote } from './exit-notes.ts';
+import { exitNote, isAnswer } from './exit-notes.ts';
 import { pathSchema } from './files/file-path.ts';
 import { OutputCapture } from './output-capture.ts';
 import type { ProcessTable } from './process/process-table.ts';
@@ -99,6 +99,7 @@ export function terminal({ timeoutSeconds, maxTimeoutSeconds, processes }: Termi
           const placed = { ...call, cwd: call.cwd && cwd };
           return call.background ? startInBackground(processes, context, placed) : runToEnd(context, placed, seconds);
         },
+        outcome: (result) => outcomeOf(call.command, result),
       };
     },
     render,
@@ -194,6 +195,14 @@ function wordsFor(command: string, end: RunEnd): string | undefined {
     case 'lost':
       return `it was lost: ${end.reason}. How it ended is unknown, and it is not repeated`;
   }
+}
+
+function outcomeOf(command: string, { ended, exit_code }: TerminalResult): CallOutcome {
+  if (ended === 'background') return { kind: 'answered' };
+  if (ended !== 'exited') return { kind: 'failed', reason: ended };
+  const exitCode = exit_code ?? undefined;
+  if (exitCode === 0) return { kind: 'done' };
+  return { kind: exitCode !== undefined && isAnswer(command, exitCode) ? 'answered' : 'failed', exitCode };
 }
 
 function render({ output: text, exit_code, ended, note, network, process_id }: TerminalResult): string {

@@ -3,7 +3,7 @@ import type { Action, CallOrigin, Guard } from '../core/approval.ts';
 import type { Connections } from '../core/egress.ts';
 import { HermeticError } from '../core/errors.ts';
 import type { Sandbox, SessionMeaning } from '../core/sandbox.ts';
-import type { Output, Prepared, Tool, ToolContext, ToolFailure, ToolResult } from '../core/tool.ts';
+import type { Output, Prepared, Tool, ToolAnswer, ToolContext, ToolFailure, ToolResult } from '../core/tool.ts';
 import { errorText } from '../lib/error-text.ts';
 import { beginningAndEnd } from '../lib/head-tail.ts';
 import { nearest } from '../lib/nearest.ts';
@@ -102,7 +102,7 @@ export class Toolbox {
     const result = await this.#attempt(name, input, { ...options, progress });
     show(live.end());
     const text = beginningAndEnd(redact(result.text), this.#options.maxBytes * leeway);
-    return result.ok ? { ok: true, text, data: redactAll(result.data, redact) as Output } : { ...result, text };
+    return result.ok ? { ...result, text, data: redactAll(result.data, redact) as Output } : { ...result, text };
   }
 
   async #attempt(name: string, input: unknown, options: AttemptOptions): Promise<ToolResult> {
@@ -120,7 +120,7 @@ export class Toolbox {
 
   async #carryOut(call: RunningCall, tool: Tool, input: unknown, options: CarriedOptions): Promise<ToolResult> {
     const { signal, origin } = options;
-    let prepared: Prepared<{ data: Output; text: string }>;
+    let prepared: Prepared<ToolAnswer>;
     try {
       if (this.#options.open) await call.during('sandbox', this.#options.open(signal));
     } catch (error) {
@@ -164,10 +164,7 @@ export class Toolbox {
   }
 
   /** undefined when nothing was run, because the session was no longer what it was when that was allowed. */
-  async #run(
-    prepared: Prepared<{ data: Output; text: string }>,
-    options: RunOptions & { sandbox: AllowedSandbox },
-  ): Promise<ToolResult | undefined> {
+  async #run(prepared: Prepared<ToolAnswer>, options: RunOptions & { sandbox: AllowedSandbox }): Promise<ToolResult | undefined> {
     try {
       return { ok: true, ...(await prepared.run(this.#contextFor(options))) };
     } catch (error) {

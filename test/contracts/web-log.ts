@@ -28,6 +28,12 @@ export function webLogContract(newPlace: () => StorePlace): void {
     expect(await again.webLog.chat('chat-1')).toStrictEqual({ ...chat, lastActiveAt: at(5) });
   });
 
+  it('reads of a call that an older version stored as ok no more than that the tool answered', async () => {
+    const call = { call: 'c1', turn: 't1', tool: 'terminal', input: {}, output: '', after: undefined };
+    await rig.store.webLog.saveCall('chat-1', { ...call, state: 'ok' as 'done' });
+    expect(await rig.store.webLog.calls('chat-1')).toStrictEqual([{ ...call, state: 'answered' }]);
+  });
+
   it('keeps the latest tool calls in their place, within the size of a page', async () => {
     const { webLog } = rig.store;
     await append('m1', 'one');
@@ -42,12 +48,12 @@ export function webLogContract(newPlace: () => StorePlace): void {
     } as const;
     await webLog.saveCall('chat-1', call);
     await append('m2', 'two');
-    await webLog.saveCall('chat-1', { ...call, output: 'a\n', state: 'ok' });
+    await webLog.saveCall('chat-1', { ...call, output: 'a\n', state: 'failed', exitCode: 56 });
     await webLog.saveCall('chat-1', { ...call, turn: 't2', after: 2 });
     await webLog.saveCall('chat-2', { ...call, input: { path: 'a', content: 'x'.repeat(1_000_000) }, output: 'y'.repeat(1_000_000) });
     const again = (await rig.open()).webLog;
     expect(await again.calls('chat-1')).toStrictEqual([
-      { ...call, output: 'a\n', state: 'ok', after: 1 },
+      { ...call, output: 'a\n', state: 'failed', exitCode: 56, after: 1 },
       { ...call, turn: 't2', after: 2 },
     ]);
     expect(JSON.stringify(await again.calls('chat-2')).length).toBeLessThan(40_000);

@@ -226,7 +226,7 @@ describe('the event stream of a chat', () => {
       gateway.channel.activity(place, { kind: 'turn-started', turn });
       gateway.channel.activity(place, { kind: 'tool-started', ...about, tool: 'terminal', input: {} });
       gateway.channel.activity(place, { kind: 'tool-output', ...about, text: `printed in ${turn}` });
-      if (turn === 't1') gateway.channel.activity(place, { kind: 'tool-ended', ...about, ok: true, text: '' });
+      if (turn === 't1') gateway.channel.activity(place, { kind: 'tool-ended', ...about, outcome: { kind: 'done' }, text: '' });
       gateway.channel.activity(place, { kind: 'turn-ended', turn });
     }
     const shown = async () => {
@@ -237,7 +237,7 @@ describe('the event stream of a chat', () => {
       return now.calls.map(({ turn, output, state }) => [turn, output, state]);
     };
     const both = [
-      ['t1', 'printed in t1', 'ok'],
+      ['t1', 'printed in t1', 'done'],
       ['t2', 'printed in t2', 'failed'],
     ];
     expect(await shown()).toEqual(both);

@@ -11,7 +11,7 @@ export async function say(page: Page, text: string): Promise<void> {
 }
 
 /** Every message by what it says, in order. */
-export async function said(page: Page): Promise<string[]> {
+async function said(page: Page): Promise<string[]> {
   return await messages(page).evaluateAll((all) =>
     all.map((one) => (one.querySelector('.typed, .markdown')?.textContent ?? '').trim().replace(/\s+/g, ' ')),
   );

@@ -67,7 +67,7 @@ async function tool(gateway: TestGateway, incoming: IncomingMessage): Promise<vo
   }
   if (incoming.text.includes('and wait')) channel.activity(place, { kind: 'tool-waiting', ...about, text: 'waiting for a free sandbox' });
   await untilStopped(gateway, incoming);
-  channel.activity(place, { kind: 'tool-ended', ...about, ok: true, text: 'exit code 0' });
+  channel.activity(place, { kind: 'tool-ended', ...about, outcome: { kind: 'done' }, text: 'exit code 0' });
   await channel.send(place, { text: 'All 12 tests pass.' });
 }
 

@@ -56,12 +56,12 @@ describe('the timeline of a page', () => {
     timeline = withMessage(timeline, message('answer', 2));
     timeline = withEvent(timeline, {
       kind: 'activity',
-      activity: { kind: 'tool-ended', turn: 't', call: 'c1', ok: true, text: '' },
+      activity: { kind: 'tool-ended', turn: 't', call: 'c1', outcome: { kind: 'done' }, text: '' },
       after: 2,
     });
-    expect(shown(timeline)).toEqual(['question', '[c1 ok]', '[c2 running]', 'answer']);
+    expect(shown(timeline)).toEqual(['question', '[c1 done]', '[c2 running]', 'answer']);
     timeline = withEvent(timeline, { kind: 'activity', activity: { kind: 'turn-ended', turn: 't' }, after: 2 });
-    expect(shown(timeline)).toEqual(['question', '[c1 ok]', '[c2 failed]', 'answer']);
+    expect(shown(timeline)).toEqual(['question', '[c1 done]', '[c2 failed]', 'answer']);
   });
 
   it('separates the calls of two turns with the same id', () => {
@@ -69,7 +69,7 @@ describe('the timeline of a page', () => {
     const run = (turn: string): LiveEvent[] => [
       act({ kind: 'tool-started', turn, call: 'call_0', tool: 'terminal', input: {} }),
       act({ kind: 'tool-output', turn, call: 'call_0', text: turn }),
-      act({ kind: 'tool-ended', turn, call: 'call_0', ok: true, text: '' }),
+      act({ kind: 'tool-ended', turn, call: 'call_0', outcome: { kind: 'done' }, text: '' }),
     ];
     const cards = (timeline: Timeline) =>
       itemsOf(timeline).map((item) => [item.key, item.kind === 'call' && [item.call.turn, item.call.output]]);

@@ -8,6 +8,7 @@ const paths = {
   attach: 'M20 11.5 12.3 19a5 5 0 0 1-7-7l8-8a3.3 3.3 0 0 1 4.7 4.7l-8 8a1.7 1.7 0 0 1-2.4-2.4l7.3-7.3',
   copy: 'M9 9h10v11H9zM5 15V4h10',
   check: 'M5 12.5 10 17.5 19 7',
+  dot: 'M12 11.5v1',
   cross: 'M6 6l12 12M18 6 6 18',
   file: 'M7 3h7l4 4v14H7zM14 3v4h4',
   download: 'M12 4v11M7 11l5 5 5-5M5 20h14',

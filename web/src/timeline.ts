@@ -49,7 +49,12 @@ function withActivity(timeline: Timeline, activity: Activity, after: number | un
     const turn = timeline.turn === activity.turn ? undefined : timeline.turn;
     const ended = [...timeline.calls].map(
       ([key, call]) =>
-        [key, call.turn === activity.turn && call.state === 'running' ? { ...call, state: 'failed' as const } : call] as const,
+        [
+          key,
+          call.turn === activity.turn && call.state === 'running'
+            ? { ...call, state: 'failed' as const, reason: 'interrupted' as const }
+            : call,
+        ] as const,
     );
     return { ...timeline, turn, calls: new Map(ended) };
   }
@@ -62,7 +67,8 @@ function withActivity(timeline: Timeline, activity: Activity, after: number | un
   if (activity.kind === 'tool-output') return withCall(timeline, { ...call, output: (call.output + activity.text).slice(-maxOutput) });
   if (activity.kind === 'tool-waiting')
     return call.state === 'running' ? withCall(timeline, { ...call, waiting: activity.text }) : timeline;
-  return withCall(timeline, { ...call, waiting: undefined, state: activity.ok ? 'ok' : 'failed', output: call.output || activity.text });
+  const { kind: state, exitCode, reason } = activity.outcome;
+  return withCall(timeline, { ...call, waiting: undefined, state, exitCode, reason, output: call.output || activity.text });
 }
 
 function withCall(timeline: Timeline, call: Call): Timeline {

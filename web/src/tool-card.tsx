@@ -6,7 +6,11 @@ import { Scrolling } from './scrolling.tsx';
 import { callKey } from './timeline.ts';
 import type { Call } from './wire.ts';
 
-const stateWords = { running: 'running', ok: 'done', failed: 'failed', interrupted: 'interrupted' } as const;
+const marks = { done: 'check', failed: 'cross', answered: 'dot', interrupted: 'cross' } as const;
+const reasons: Readonly<Record<NonNullable<Call['reason']>, string>> = {
+  ...{ denied: 'denied', interrupted: 'stopped', timeout: 'timed out', signaled: 'killed', lost: 'lost' },
+  ...{ failed: 'failed', 'bad-input': 'bad input', 'unknown-tool': 'unknown tool' },
+};
 
 /** One tool call: open while it runs, closed when it is done, unless the person toggles it. */
 export const ToolCard = memo(({ call }: { call: Call }) => {
@@ -14,16 +18,14 @@ export const ToolCard = memo(({ call }: { call: Call }) => {
   const isOpen = choice ?? call.state === 'running';
   const body = `call-${callKey(call)}`;
   const main = mainInput(call.input);
+  const note = call.waiting ?? noteOf(call);
   return (
-    <section class={`tool ${call.state}`} aria-label={`${call.tool}: ${call.waiting ?? stateWords[call.state]}`}>
+    <section class={`tool ${call.state}`} aria-label={`${call.tool}: ${call.waiting ?? stateOf(call)}`}>
       <button type="button" class="tool-head" aria-expanded={isOpen} aria-controls={body} onClick={() => setChoice(!isOpen)}>
-        <span class="tool-state">
-          {call.state === 'running' ? <span class="spinner" /> : <Icon name={call.state === 'ok' ? 'check' : 'cross'} />}
-        </span>
+        <span class="tool-state">{call.state === 'running' ? <span class="spinner" /> : <Icon name={marks[call.state]} />}</span>
         <span class="tool-name">{call.tool}</span>
         <span class="tool-summary">{main.split('\n')[0]}</span>
-        {call.waiting !== undefined && <span class="tool-note">{call.waiting}</span>}
-        {call.state === 'interrupted' && <span class="tool-note">{stateWords.interrupted}</span>}
+        {note !== '' && <span class="tool-note">{note}</span>}
         <Icon name="chevron" />
       </button>
       {isOpen && (
@@ -35,6 +37,18 @@ export const ToolCard = memo(({ call }: { call: Call }) => {
     </section>
   );
 });
+
+function stateOf(call: Call): string {
+  const note = noteOf(call);
+  return note === '' || note === call.state ? call.state : `${call.state}, ${note}`;
+}
+
+/** The part of its outcome that a mark does not show. */
+function noteOf({ state, exitCode, reason }: Call): string {
+  if (exitCode !== undefined) return `exit code ${exitCode}`;
+  if (state === 'interrupted') return 'interrupted';
+  return state === 'failed' ? reasons[reason ?? 'failed'] : '';
+}
 
 function Output({ text, isRunning }: { text: string; isRunning: boolean }): JSX.Element | null {
   const element = useRef<HTMLPreElement>(null);

@@ -1,4 +1,5 @@
 import type { Activity } from '../../core/channel.ts';
+import type { CallOutcome } from '../../core/tool.ts';
 import { printable } from '../../lib/printable.ts';
 import { plainText } from '../../lib/terminal-text.ts';
 
@@ -42,11 +43,13 @@ export class CallLines {
   }
 
   /** The line that stays on the screen. */
-  ended(turn: string, call: string, ok: boolean, text: string): string | undefined {
+  ended(turn: string, call: string, { kind, exitCode }: CallOutcome, text: string): string | undefined {
     const found = this.#calls.get(`${turn}/${call}`);
     this.#calls.delete(`${turn}/${call}`);
     if (!found) return undefined;
-    return ok ? `✓ ${found.label}` : `✗ ${found.label}\n  ${cut(printable(text), maxReason)}`;
+    if (kind !== 'failed') return `${kind === 'done' ? '✓' : '•'} ${found.label}`;
+    const why = exitCode === undefined ? cut(printable(text), maxReason) : `exit code ${exitCode}`;
+    return `✗ ${found.label}\n  ${why}`;
   }
 
   endTurn(turn: string): void {

@@ -109,7 +109,7 @@ export class TerminalView {
     } else if (kind === 'tool-output') this.#calls.printed(turn, activity.call, activity.text);
     else if (kind === 'tool-waiting') this.#calls.waiting(turn, activity.call, activity.text);
     else {
-      const left = this.#calls.ended(turn, activity.call, activity.ok, activity.text);
+      const left = this.#calls.ended(turn, activity.call, activity.outcome, activity.text);
       if (left !== undefined) this.note(left);
     }
     this.#spin();

@@ -21,7 +21,7 @@ import { Lanes } from '../../lib/lanes.ts';
 import { plainName } from '../../lib/plain-name.ts';
 import { printable } from '../../lib/printable.ts';
 import { CallMemory } from './call-memory.ts';
-import { LiveChat } from './live-chat.ts';
+import { LiveChat, unfinished } from './live-chat.ts';
 import { chatsOf } from './person-chats.ts';
 
 const kind = 'web';
@@ -115,7 +115,7 @@ export class WebChannel implements Channel {
     live.act(activity);
     this.#calls.note(chat, activity, (which) => live.call(which));
     for (const { turn, call } of before)
-      this.#calls.note(chat, { kind: 'tool-ended', turn, call, ok: false, text: '' }, (which) => live.call(which));
+      this.#calls.note(chat, { kind: 'tool-ended', turn, call, outcome: unfinished, text: '' }, (which) => live.call(which));
   }
 
   async noticed(press: IncomingPress, text?: string): Promise<void> {

@@ -1,10 +1,14 @@
 import type { Activity } from '../../core/channel.ts';
+import type { CallOutcome } from '../../core/tool.ts';
 import type { WebCall, WebEvent } from '../../core/web-log.ts';
 
 const maxCalls = 60;
 const maxOutput = 64 * 1024;
 /** Events a page may be behind before it is told how things are instead of how they came about. */
 const maxWaiting = 500;
+
+/** Of a call that runs when its turn ends. */
+export const unfinished: CallOutcome = { kind: 'failed', reason: 'interrupted' };
 
 /** One page that looks at a chat. */
 export class Follower {
@@ -140,7 +144,7 @@ export class LiveChat {
       this.#turn = activity.turn;
     } else if (activity.kind === 'turn-ended') {
       if (this.#turn === activity.turn) this.#turn = undefined;
-      for (const call of this.#calls.values()) if (call.turn === activity.turn && call.state === 'running') this.#end(call, false, '');
+      for (const call of this.#calls.values()) if (call.turn === activity.turn && call.state === 'running') this.#end(call, unfinished, '');
     } else if (activity.kind === 'tool-started') {
       const { call, turn, tool, input } = activity;
       this.#calls.set(keyOf(activity), { call, turn, tool, input, output: '', state: 'running', after: this.#position });
@@ -151,15 +155,17 @@ export class LiveChat {
       if (call && activity.kind === 'tool-output')
         this.#calls.set(keyOf(call), { ...call, output: (call.output + activity.text).slice(-maxOutput) });
       if (call?.state === 'running' && activity.kind === 'tool-waiting') this.#calls.set(keyOf(call), { ...call, waiting: activity.text });
-      if (call && activity.kind === 'tool-ended') this.#end(call, activity.ok, activity.text);
+      if (call && activity.kind === 'tool-ended') this.#end(call, activity.outcome, activity.text);
     }
   }
 
-  #end(call: WebCall, ok: boolean, text: string): void {
+  #end(call: WebCall, { kind, exitCode, reason }: CallOutcome, text: string): void {
     this.#calls.set(keyOf(call), {
       ...call,
       waiting: undefined,
-      state: ok ? 'ok' : 'failed',
+      state: kind,
+      exitCode,
+      reason,
       output: call.output || text.slice(-maxOutput),
     });
   }

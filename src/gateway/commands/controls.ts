@@ -2,7 +2,7 @@ import { questionText } from '../../approval/question-text.ts';
 import type { CallOrigin } from '../../core/approval.ts';
 import type { ChannelTraits, IncomingMessage } from '../../core/channel.ts';
 import { destinationText } from '../../core/egress.ts';
-import type { ToolResult } from '../../core/tool.ts';
+import { outcomeOf, type ToolResult } from '../../core/tool.ts';
 import { parseDenyRule } from '../../egress/rules.ts';
 import { fenced } from '../../lib/fenced.ts';
 import type { Role } from '../access.ts';
@@ -90,7 +90,7 @@ export class Controls implements SessionControls {
     channel.activity?.(place, { kind: 'tool-started', turn, call, tool: name, input });
     const progress = (text: string): void => channel.activity?.(place, { kind: 'tool-output', turn, call, text });
     const result = await tools.call(name, input, { run: call, origin: { ...this.#origin, isTyped: true }, signal, progress });
-    channel.activity?.(place, { kind: 'tool-ended', turn, call, ok: result.ok, text: result.text });
+    channel.activity?.(place, { kind: 'tool-ended', turn, call, outcome: outcomeOf(result), text: result.text });
     return shown(result, channel.traits);
   }
 

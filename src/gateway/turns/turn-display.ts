@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { AgentEvent, TurnResult } from '../../core/agent.ts';
 import type { Activity } from '../../core/channel.ts';
+import { outcomeOf } from '../../core/tool.ts';
 import { LiveMessage } from '../outbox/live-message.ts';
 import type { ChatSession } from '../session.ts';
 import { CallWaits } from './call-waits.ts';
@@ -71,7 +72,7 @@ export class TurnDisplay {
         this.#show({ kind: 'tool-output', turn, call: event.callId, text: event.text });
         break;
       case 'tool-ended':
-        this.#show({ kind: 'tool-ended', turn, call: event.callId, ok: event.result.ok, text: event.result.text });
+        this.#show({ kind: 'tool-ended', turn, call: event.callId, outcome: outcomeOf(event.result), text: event.result.text });
         break;
     }
   }

@@ -2,7 +2,7 @@ import { constants } from 'node:os';
 import * as z from 'zod';
 import { HermeticError } from '../../core/errors.ts';
 import { limitHitSentences } from '../../core/sandbox.ts';
-import type { CallSandbox, Tool, ToolContext } from '../../core/tool.ts';
+import type { CallOutcome, CallSandbox, Tool, ToolContext } from '../../core/tool.ts';
 import { guestBash } from '../../lib/guest-files.ts';
 import { remember } from '../../lib/remember.ts';
 import { askSandbox } from '../../shell/ask-sandbox.ts';
@@ -79,6 +79,7 @@ export function executeCode(options: ExecuteCodeOptions): Tool {
     prepare: (call, session) => ({
       actions: [{ kind: 'script', language: call.language, code: call.code, cwd: session.cwd }],
       run: (context) => inItsDirectory(options.mode, context.sandbox, (cwd) => runScript(context, call, cwd, options, functions)),
+      outcome: callOutcome,
     }),
     render,
   });
@@ -180,6 +181,11 @@ function outcomeOf(end: RunEnd, violation: string | undefined): Pick<CodeResult,
     case 'lost':
       return { status: 'error', exit_code, error: `The script was lost: ${end.reason}. How it ended is unknown, and it is not repeated.` };
   }
+}
+
+function callOutcome({ status, exit_code }: CodeResult): CallOutcome {
+  if (status === 'success') return { kind: 'done' };
+  return status === 'error' ? { kind: 'failed', exitCode: exit_code ?? undefined } : { kind: 'failed', reason: status };
 }
 
 function render({ status, output: text, error, network }: CodeResult): string {

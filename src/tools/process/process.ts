@@ -77,7 +77,8 @@ export function process(processes: ProcessTable): Tool {
       // Security: what a shell reads is run like what it is given.
       const actions: Action[] = action === 'write' ? [processes.inputFor(id ?? '', call.data ?? '')] : [];
       const given = processes.givenTo(id ?? '');
-      return { actions, run: (context) => act(processes, call, given, context) };
+      // About processes that go on, or ended long before: of neither this call can say that it succeeded.
+      return { actions, run: (context) => act(processes, call, given, context), outcome: () => ({ kind: 'answered' }) };
     },
     render,
   });

@@ -53,7 +53,13 @@ describe('text at a terminal', () => {
     const live = screen.live.join('\n');
     await channel.send(channel.place, { text: hostile, buttons: [[{ label: hostile, data: 'x' }]] });
     await channel.send(channel.place, { text: hostile, file: { name: hostile, data: Buffer.from('x') } });
-    channel.activity(channel.place, { kind: 'tool-ended', turn: 't', call: 'c', ok: false, text: hostile });
+    channel.activity(channel.place, {
+      kind: 'tool-ended',
+      turn: 't',
+      call: 'c',
+      outcome: { kind: 'failed', reason: 'failed' },
+      text: hostile,
+    });
     channel.note(hostile);
     await channel.stop();
     expect(live + screen.all).not.toMatch(/[^\P{Cc}\n\t]|[\u202A-\u202E\u2066-\u2069]/u);
@@ -68,10 +74,21 @@ describe('tools at a terminal', () => {
     channel.activity(channel.place, { kind: 'tool-output', turn: 't', call: 'c', text: 'a\nb\nc\n10%\r50%\r99%' });
     expect(screen.live[0]).toMatch(/terminal {2}npm test$/);
     expect(screen.live.slice(1)).toEqual(['  b', '  c', '  99%']);
-    channel.activity(channel.place, { kind: 'tool-ended', turn: 't', call: 'c', ok: true, text: 'exit code 0' });
+    channel.activity(channel.place, { kind: 'tool-ended', turn: 't', call: 'c', outcome: { kind: 'done' }, text: 'exit code 0' });
     expect(screen.printed).toEqual(['✓ terminal  npm test']);
     channel.activity(channel.place, { kind: 'turn-ended', turn: 't' });
     expect(screen.live).toEqual([]);
+  });
+
+  it('ticks a command off only when it succeeded', async () => {
+    const { channel, screen } = await seenRig();
+    channel.activity(channel.place, { kind: 'turn-started', turn: 't' });
+    const outcomes = [{ kind: 'failed', exitCode: 56 }, { kind: 'answered', exitCode: 1 }, { kind: 'done' }] as const;
+    for (const outcome of outcomes) {
+      channel.activity(channel.place, { kind: 'tool-started', turn: 't', call: 'c', tool: 'terminal', input: { command: 'npm test' } });
+      channel.activity(channel.place, { kind: 'tool-ended', turn: 't', call: 'c', outcome, text: '' });
+    }
+    expect(screen.printed).toEqual(['✗ terminal  npm test\n  exit code 56', '• terminal  npm test', '✓ terminal  npm test']);
   });
 
   it('shows below a tool what it waits for, as long as it waits', async () => {
@@ -200,7 +217,7 @@ describe('input from a pipe', () => {
     expect(channel.traits.editEveryMs).toBeUndefined();
     channel.activity(channel.place, { kind: 'turn-started', turn: 't' });
     channel.activity(channel.place, { kind: 'tool-started', turn: 't', call: 'c', tool: 'terminal', input: { command: 'ls' } });
-    channel.activity(channel.place, { kind: 'tool-ended', turn: 't', call: 'c', ok: true, text: '' });
+    channel.activity(channel.place, { kind: 'tool-ended', turn: 't', call: 'c', outcome: { kind: 'done' }, text: '' });
     await channel.send(channel.place, { text: '**All** of `it`\n' });
     await channel.stop();
     expect(answers()).toBe('**All** of `it`\n');
