@@ -97,6 +97,10 @@ export interface HttpLimits {
   maxFollowers: number;
   maxJsonBytes: number;
   maxFileBytes: number;
-  /** How often a connection that is otherwise silent shows that it is there. */
+  /** Chats that one page follows at once. */
+  maxFollowedChats: number;
+  /** How often a stream of one chat that is otherwise silent shows that it is there. */
   pingEveryMs: number;
+  /** The same for the stream of a browser. */
+  beatEveryMs: number;
 }

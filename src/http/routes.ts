@@ -99,6 +99,9 @@ export function ownRoutes({ parts, limits, followers, watch, newLink }: RoutePar
 
   routes.route('/secrets', secretRoutes(parts.secrets, small));
   routes.route('/sign-ins', signInRoutes({ signIns: parts.signIns, watch }));
+  routes.get('/events', (context) => followers.followSeveral(context));
+  // For a page that looks whether the gateway is back.
+  routes.get('/ping', (context) => context.body(null, 204));
   routes.get('/chats/:chat/events', (context) => followers.follow(context, context.req.param('chat')));
   return routes;
 }

@@ -69,7 +69,9 @@ const usualLimits: HttpLimits = {
   maxFollowers: 64,
   maxJsonBytes: 256 * 1024,
   maxFileBytes: maxCarriedBytes,
+  maxFollowedChats: 20,
   pingEveryMs: 15_000,
+  beatEveryMs: 1000,
 };
 
 const login = z.union([z.strictObject({ code: z.string().max(100) }), z.strictObject({ token: z.string().max(500) })]);

@@ -69,6 +69,8 @@ describe('access by token, link and cookie', () => {
     ['GET', '/api/secrets'],
     ['PUT', '/api/secrets/NAME'],
     ['DELETE', '/api/secrets/NAME'],
+    ['GET', '/api/events'],
+    ['GET', '/api/ping'],
     ['GET', '/api/chats/x/messages'],
     ['POST', '/api/chats/x/messages'],
     ['GET', '/api/chats/x/events'],

@@ -26,6 +26,13 @@ export class Line {
     return new Line(await gateway.call(`/api/chats/${chat}/events${query}`, { headers, signal: abort.signal }), abort);
   }
 
+  /** The stream of a browser. */
+  static async openSeveral(gateway: TestGateway, chats: Readonly<Record<string, number>>): Promise<Line> {
+    const abort = new AbortController();
+    const query = new URLSearchParams(Object.entries(chats).map(([chat, after]): [string, string] => ['chat', `${chat}:${after}`]));
+    return new Line(await gateway.call(`/api/events?${query}`, { signal: abort.signal }), abort);
+  }
+
   get messages(): WebMessage[] {
     return this.frames.filter(({ event }) => event === 'message').map(({ data }) => data as WebMessage);
   }
