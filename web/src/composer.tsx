@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { ApiError, api } from './api.ts';
 import { Icon } from './icons.tsx';
 import { sizeOf } from './message-view.tsx';
@@ -40,7 +40,8 @@ export function Composer({ chat, openChat, isRunning, maxFileBytes, send, stop }
   }, [text]);
   // What was begun in one chat, above all its files, belongs to that one.
   const previous = useRef(chat);
-  useEffect(() => {
+  // Before anything can be typed into the next one.
+  useLayoutEffect(() => {
     if (previous.current !== undefined && previous.current !== chat) {
       setText('');
       setAttachments([]);
