@@ -74,6 +74,11 @@ export class WebRig {
     await ended;
   }
 
+  /** The gateway stands still, with its connections open, or goes on. */
+  freezeGateway(isFrozen: boolean): void {
+    this.#gateway?.kill(isFrozen ? 'SIGSTOP' : 'SIGCONT');
+  }
+
   /** Of the gateway. */
   get home(): string {
     return this.#home;
@@ -101,9 +106,10 @@ export class WebRig {
     return page;
   }
 
-  /** A page that is let in, without a chat yet. */
-  async signedIn(options: BrowserContextOptions = {}): Promise<Page> {
+  /** A page that is let in, without a chat yet. `prepare`: before anything is loaded. */
+  async signedIn(options: BrowserContextOptions = {}, prepare?: (page: Page) => Promise<unknown>): Promise<Page> {
     const page = await this.page(options);
+    await prepare?.(page);
     await page.goto(this.url);
     await page.getByLabel('Token').fill('a-token-of-thirty-two-characters-or-more');
     await page.getByRole('button', { name: 'Sign in' }).click();

@@ -15,9 +15,20 @@ export class ApiError extends Error {
   }
 }
 
-async function request(method: string, path: string, body?: BodyInit, headers: Record<string, string> = {}): Promise<Response> {
+async function request(
+  method: string,
+  path: string,
+  body?: BodyInit,
+  headers: Record<string, string> = {},
+  signal: AbortSignal | null = null,
+): Promise<Response> {
   try {
-    return await fetch(`/api${path}`, { method, headers: { 'x-hermetic': '1', ...headers }, ...(body === undefined ? {} : { body }) });
+    return await fetch(`/api${path}`, {
+      method,
+      headers: { 'x-hermetic': '1', ...headers },
+      signal,
+      ...(body === undefined ? {} : { body }),
+    });
   } catch {
     throw new ApiError(0, 'The gateway does not answer.');
   }
@@ -56,5 +67,13 @@ export const api = {
     if (!response.ok) throw new ApiError(response.status, `The gateway answered ${response.status}.`);
     return await response.text();
   },
+  /** Whether the gateway answers, and to us. */
+  ping: async (signal: AbortSignal) => {
+    const { ok, status } = await request('GET', '/ping', undefined, {}, signal);
+    if (!ok) throw new ApiError(status, `The gateway answered ${status}.`);
+  },
+  /** Of each chat what came after the number. */
+  eventsUrl: (chats: ReadonlyMap<string, number>) =>
+    `/api/events?${new URLSearchParams([...chats].map(([chat, after]) => ['chat', `${chat}:${after}`]))}`,
   fileUrl: (chat: string, file: string) => `/api/chats/${chat}/files/${file}`,
 };

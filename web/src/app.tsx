@@ -4,12 +4,14 @@ import { ApiError, api } from './api.ts';
 import { BrowsersPanel } from './browsers-panel.tsx';
 import { ChatView } from './chat-view.tsx';
 import { Composer } from './composer.tsx';
+import { ConnectionContext, ConnectionState, Offline } from './connection.tsx';
 import { Icon } from './icons.tsx';
 import { Outbox, type Unsent } from './outbox.ts';
 import { SecretsPanel } from './secrets-panel.tsx';
 import { Sidebar } from './sidebar.tsx';
 import { StatusPanel } from './status-panel.tsx';
 import type { Connection } from './stream.ts';
+import { Tabs } from './tabs.ts';
 import { useChat } from './use-chat.ts';
 import type { Chat, FileInfo, Status } from './wire.ts';
 
@@ -31,7 +33,12 @@ export function App({ signedOut }: { signedOut: () => void }): JSX.Element {
     setChats(await api.chats());
     void outbox.send();
   }, [outbox]);
-  const state = useChat(chat, refresh, signedOut);
+  const [connection, setConnection] = useState<Connection>('connecting');
+  const tabs = useMemo(() => new Tabs({ connection: setConnection, signedOut }), [signedOut]);
+  useEffect(() => () => tabs.close(), [tabs]);
+  const isConnected = connection === 'open';
+  const isOffline = connection === 'waiting';
+  const state = useChat(chat, tabs, connection, signedOut);
   const isRunning = state.timeline.turn !== undefined;
 
   useEffect(() => {
@@ -40,20 +47,21 @@ export function App({ signedOut }: { signedOut: () => void }): JSX.Element {
     addEventListener('hashchange', toAddress);
     return () => removeEventListener('hashchange', toAddress);
   }, [outbox]);
-  // The list changes with what is said, and with turns that end.
+  // The list changes with what is said, with turns that end, and while the gateway was gone.
   useEffect(() => {
+    if (isOffline) return;
     refresh().catch((error: unknown) => {
       if (error instanceof ApiError && error.status === 401) signedOut();
     });
-  }, [chat, isRunning, unsent.length, refresh]);
+  }, [chat, isRunning, unsent.length, isOffline, refresh]);
   useEffect(() => {
     const look = (): void => {
-      if (!document.hidden) void api.status().then(setStatus, () => undefined);
+      if (!document.hidden && !isOffline) void api.status().then(setStatus, () => undefined);
     };
     look();
     const timer = setInterval(look, statusEveryMs);
     return () => clearInterval(timer);
-  }, [isStatusOpen, isRunning]);
+  }, [isStatusOpen, isRunning, isOffline]);
 
   const open = (id: string | undefined): void => {
     location.hash = id === undefined ? '' : `/chats/${id}`;
@@ -75,92 +83,77 @@ export function App({ signedOut }: { signedOut: () => void }): JSX.Element {
   }, [title, chat]);
 
   return (
-    <div class="app">
-      <Sidebar
-        chats={chats}
-        current={chat}
-        isOpen={isSidebarOpen}
-        open={open}
-        close={() => setSidebarOpen(false)}
-        openSecrets={() => {
-          setSidebarOpen(false);
-          setSecretsOpen(true);
-        }}
-        openBrowsers={() => {
-          setSidebarOpen(false);
-          setBrowsersOpen(true);
-        }}
-        signOut={() => void api.logout().finally(signedOut)}
-      />
-      <main class="main">
-        <header class="top">
-          <button
-            type="button"
-            class="quiet round menu"
-            aria-label="Sessions"
-            aria-expanded={isSidebarOpen}
-            onClick={() => setSidebarOpen(!isSidebarOpen)}
-          >
-            <Icon name="menu" />
-          </button>
-          <h1>{title}</h1>
-          <ConnectionState connection={state.connection} />
-          <button type="button" class="quiet status-button" aria-haspopup="dialog" onClick={() => setStatusOpen(true)}>
-            <span class={`dot ${status?.summary.tone ?? ''}`} />
-            <span>{status?.summary.value ?? 'Status'}</span>
-          </button>
-        </header>
-        {state.connection.kind === 'waiting' && (
-          <div class="offline" role="status">
-            <span>The gateway does not answer. Nothing is lost; what you send goes out when it is back.</span>
-            <button type="button" class="quiet" onClick={state.retryNow}>
-              Try now
-            </button>
-          </div>
-        )}
-        {status?.obstacle && (
-          <div class="obstacle" role="alert">
-            {status.obstacle}
-          </div>
-        )}
-        <ChatView
-          chat={chat}
-          state={state}
-          unsent={unsent}
-          remove={(id) => outbox.remove(id)}
-          say={(text) => void send(text)}
-          where={status?.where ?? ''}
-        />
-        <Composer
-          chat={chat}
-          openChat={openChat}
-          isRunning={isRunning}
-          maxFileBytes={state.maxFileBytes}
-          send={send}
-          stop={async () => {
-            if (chat !== undefined) await api.stop(chat);
+    <div class={`app${isConnected ? '' : ' unsure'}`}>
+      <ConnectionContext.Provider value={{ connection, retryNow: tabs.retryNow }}>
+        <Sidebar
+          chats={chats}
+          current={chat}
+          isOpen={isSidebarOpen}
+          open={open}
+          close={() => setSidebarOpen(false)}
+          openSecrets={() => {
+            setSidebarOpen(false);
+            setSecretsOpen(true);
           }}
+          openBrowsers={() => {
+            setSidebarOpen(false);
+            setBrowsersOpen(true);
+          }}
+          signOut={() => void api.logout().finally(() => tabs.signOut())}
         />
-      </main>
-      {state.notice !== '' && (
-        <div class="notice" role="status">
-          {state.notice}
-        </div>
-      )}
-      {areSecretsOpen && <SecretsPanel close={() => setSecretsOpen(false)} />}
-      {areBrowsersOpen && <BrowsersPanel close={() => setBrowsersOpen(false)} signedOut={signedOut} />}
-      {isStatusOpen && <StatusPanel status={status} close={() => setStatusOpen(false)} />}
+        <main class="main">
+          <header class="top">
+            <button
+              type="button"
+              class="quiet round menu"
+              aria-label="Sessions"
+              aria-expanded={isSidebarOpen}
+              onClick={() => setSidebarOpen(!isSidebarOpen)}
+            >
+              <Icon name="menu" />
+            </button>
+            <h1>{title}</h1>
+            <ConnectionState />
+            <button type="button" class="quiet status-button" aria-haspopup="dialog" onClick={() => setStatusOpen(true)}>
+              <span class={`dot ${isConnected ? (status?.summary.tone ?? '') : ''}`} />
+              <span>{isOffline ? 'Gateway offline' : (status?.summary.value ?? 'Status')}</span>
+            </button>
+          </header>
+          <Offline>Nothing is lost; what you send goes out when it is back.</Offline>
+          {status?.obstacle && (
+            <div class="obstacle" role="alert">
+              {status.obstacle}
+            </div>
+          )}
+          <ChatView
+            chat={chat}
+            state={state}
+            unsent={unsent}
+            remove={(id) => outbox.remove(id)}
+            say={(text) => void send(text)}
+            where={status?.where ?? ''}
+          />
+          <Composer
+            chat={chat}
+            openChat={openChat}
+            isRunning={isRunning}
+            maxFileBytes={state.maxFileBytes}
+            send={send}
+            stop={async () => {
+              if (chat !== undefined) await api.stop(chat);
+            }}
+          />
+        </main>
+        {state.notice !== '' && (
+          <div class="notice" role="status">
+            {state.notice}
+          </div>
+        )}
+        {areSecretsOpen && <SecretsPanel close={() => setSecretsOpen(false)} />}
+        {areBrowsersOpen && <BrowsersPanel close={() => setBrowsersOpen(false)} signedOut={() => tabs.signOut()} />}
+        {isStatusOpen && <StatusPanel status={status} close={() => setStatusOpen(false)} />}
+      </ConnectionContext.Provider>
     </div>
-  );
-}
-
-function ConnectionState({ connection: { kind } }: { connection: Connection }): JSX.Element {
-  const words = { open: 'Connected', connecting: 'Connecting…', waiting: 'Offline' }[kind];
-  return (
-    <span class={`connection ${kind}`} role="status" title={words}>
-      <span class="dot" />
-      <span class="connection-words">{words}</span>
-    </span>
   );
 }
 

@@ -1,5 +1,6 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
+import { Offline } from './connection.tsx';
 import { Icon } from './icons.tsx';
 
 interface PanelProps {
@@ -21,6 +22,7 @@ export function Panel({ title, close, children }: PanelProps): JSX.Element {
             <Icon name="cross" />
           </button>
         </header>
+        <Offline>This is how things were before.</Offline>
         {children}
       </div>
     </dialog>

@@ -1,10 +1,14 @@
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import { ApiError, api } from './api.ts';
+
+const lookEveryMs = 1500;
+const answersWithinMs = 1000;
 
 export function SignIn({ reason, done }: { reason: string; done: () => void }): JSX.Element {
   const [token, setToken] = useState('');
   const [failure, setFailure] = useState(reason);
+  const isThere = useGateway();
   const submit = async (): Promise<void> => {
     try {
       await api.login({ token: token.trim() });
@@ -41,10 +45,33 @@ export function SignIn({ reason, done }: { reason: string; done: () => void }): 
             {failure}
           </p>
         )}
-        <button type="submit" class="primary" disabled={token.trim() === ''}>
+        {!isThere && (
+          <p class="failure" role="status">
+            The gateway does not answer.
+          </p>
+        )}
+        <button type="submit" class="primary" disabled={token.trim() === '' || !isThere}>
           Sign in
         </button>
       </form>
     </main>
   );
+}
+
+/** Whether the gateway answers, by a file that needs no sign-in: a wrong cookie would count as an attempt. */
+function useGateway(): boolean {
+  const [isThere, setThere] = useState(true);
+  useEffect(() => {
+    const look = (): void => {
+      if (document.hidden) return;
+      const signal = AbortSignal.timeout(answersWithinMs);
+      fetch('/icon.svg', { cache: 'no-store', signal }).then(
+        ({ ok }) => setThere(ok),
+        () => setThere(false),
+      );
+    };
+    const timer = setInterval(look, lookEveryMs);
+    return () => clearInterval(timer);
+  }, []);
+  return isThere;
 }

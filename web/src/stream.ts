@@ -1,118 +1,112 @@
-import { ApiError } from './api.ts';
-import type { LiveEvent, Message } from './wire.ts';
+import { ApiError, api } from './api.ts';
+import type { ChatEvent } from './wire.ts';
 
-export type Connection = { kind: 'connecting' } | { kind: 'open' } | { kind: 'waiting'; untilMs: number };
+/** `waiting`: the gateway does not answer. */
+export type Connection = 'connecting' | 'open' | 'waiting';
 
 export interface StreamListener {
-  message(message: Message): void;
-  event(event: LiveEvent): void;
+  event(chat: string, event: ChatEvent): void;
+  /** Also each time that the gateway, or its absence, shows anew. */
   connection(connection: Connection): void;
   signedOut(): void;
 }
 
-/** The gateway shows every 15 seconds that it is there. */
-const silenceMs = 40_000;
-const longestWaitMs = 15_000;
-/** A browser allows six connections to one server; a hidden page closes its own. */
-const hiddenMs = 30_000;
+/** The gateway shows every second that it is there. Without a sign for so long, it is gone. */
+export const silenceMs = 2500;
+const probeEveryMs = 1000;
+/** After "too many requests". */
+const refusedEveryMs = 5000;
 
-/** Follows a chat from wherever the page is, and comes back when the line is cut. */
+/** One line to the gateway for any number of chats, which comes back when it is cut. */
 export class Stream {
-  readonly #chat: string;
-  readonly #seq: () => number;
-  readonly #probe: () => Promise<unknown>;
+  readonly #chats: () => ReadonlyMap<string, number>;
   readonly #listener: StreamListener;
   #source: EventSource | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
-  #hiddenTimer: ReturnType<typeof setTimeout> | undefined;
-  #failures = 0;
-  #isClosed = false;
+  #probing: AbortController | undefined;
+  #isOpen = false;
 
-  /** `probe` tells whether the gateway answers, and to us. */
-  constructor(chat: string, seq: () => number, probe: () => Promise<unknown>, listener: StreamListener) {
-    this.#chat = chat;
-    this.#seq = seq;
-    this.#probe = probe;
+  /** `chats`: what is followed, each with the number of the last message that is here. */
+  constructor(chats: () => ReadonlyMap<string, number>, listener: StreamListener) {
+    this.#chats = chats;
     this.#listener = listener;
-    addEventListener('online', this.retryNow);
-    document.addEventListener('visibilitychange', this.#looked);
-    this.#open();
   }
 
-  close(): void {
-    this.#isClosed = true;
-    this.#source?.close();
-    clearTimeout(this.#timer);
-    removeEventListener('online', this.retryNow);
-    document.removeEventListener('visibilitychange', this.#looked);
-    clearTimeout(this.#hiddenTimer);
-  }
-
-  readonly #looked = (): void => {
-    clearTimeout(this.#hiddenTimer);
-    if (document.hidden) this.#hiddenTimer = setTimeout(() => this.#rest(), hiddenMs);
-    else this.retryNow();
-  };
-
-  readonly retryNow = (): void => {
-    if (this.#source || this.#isClosed || document.hidden) return;
-    clearTimeout(this.#timer);
-    void this.#reopen();
-  };
-
-  #open(): void {
-    this.#listener.connection({ kind: 'connecting' });
-    const source = new EventSource(`/api/chats/${this.#chat}/events?after=${this.#seq()}`);
+  /** With the chats as they are now. */
+  open(): void {
+    const isReplaced = this.#isOpen;
+    this.close();
+    // A stream that takes the place of another one is no news, unless nothing comes of it.
+    if (!isReplaced) this.#listener.connection('connecting');
+    const source = new EventSource(api.eventsUrl(this.#chats()));
     this.#source = source;
-    source.onerror = () => this.#lost();
-    this.#on(source, 'ping', () => {
-      this.#failures = 0;
-      this.#listener.connection({ kind: 'open' });
+    const on = (kind: string, listener: (data: string) => void): void =>
+      source.addEventListener(kind, (event: MessageEvent<string>) => {
+        if (this.#source !== source) return;
+        this.#expectSoon();
+        this.#isOpen = true;
+        this.#listener.connection('open');
+        listener(event.data);
+      });
+    on('ping', () => undefined);
+    on('chat', (data) => {
+      const { chat, event } = JSON.parse(data) as { chat: string; event: ChatEvent };
+      this.#listener.event(chat, event);
     });
-    this.#on(source, 'message', (data) => this.#listener.message(data as Message));
-    for (const kind of ['now', 'activity', 'typing', 'noticed']) this.#on(source, kind, (data) => this.#listener.event(data as LiveEvent));
+    source.onerror = () => {
+      // The line may have been cut by something in between, so it is only said when the gateway does not answer either.
+      this.close();
+      this.#listener.connection('connecting');
+      void this.#probe();
+    };
     this.#expectSoon();
   }
 
-  #on(source: EventSource, kind: string, listener: (data: unknown) => void): void {
-    source.addEventListener(kind, (event) => {
-      if (this.#source !== source) return;
-      this.#expectSoon();
-      listener(event.data === '' ? undefined : JSON.parse(event.data));
-    });
+  close(): void {
+    this.#source?.close();
+    this.#source = undefined;
+    this.#isOpen = false;
+    this.#probing?.abort();
+    this.#probing = undefined;
+    clearTimeout(this.#timer);
+  }
+
+  /** Looks now, in place of some time later. */
+  retryNow(): void {
+    if (this.#source) return;
+    clearTimeout(this.#timer);
+    void this.#probe();
   }
 
   #expectSoon(): void {
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.#lost(), silenceMs);
+    this.#timer = setTimeout(() => {
+      this.close();
+      this.#wait(0);
+    }, silenceMs);
   }
 
-  #rest(): void {
-    this.#source?.close();
-    this.#source = undefined;
+  #wait(ms: number): void {
+    this.#listener.connection('waiting');
+    this.#timer = setTimeout(() => void this.#probe(), ms);
+  }
+
+  async #probe(): Promise<void> {
+    if (this.#probing) return;
+    const probing = new AbortController();
+    this.#probing = probing;
+    // What hears nothing does not even say that it hears nothing.
+    this.#timer = setTimeout(() => probing.abort(), probeEveryMs);
+    const error = await api.ping(probing.signal).then(
+      () => undefined,
+      (reason: unknown) => reason,
+    );
+    // Closed or opened meanwhile.
+    if (this.#probing !== probing) return;
+    this.#probing = undefined;
     clearTimeout(this.#timer);
-    this.#listener.connection({ kind: 'connecting' });
-  }
-
-  #lost(): void {
-    this.#source?.close();
-    this.#source = undefined;
-    clearTimeout(this.#timer);
-    if (this.#isClosed) return;
-    this.#failures += 1;
-    const waitMs = Math.min(longestWaitMs, 250 * 2 ** this.#failures) * (0.75 + Math.random() / 2);
-    this.#listener.connection({ kind: 'waiting', untilMs: Date.now() + waitMs });
-    this.#timer = setTimeout(() => void this.#reopen(), waitMs);
-  }
-
-  async #reopen(): Promise<void> {
-    this.#listener.connection({ kind: 'connecting' });
-    try {
-      await this.#probe();
-      if (!this.#isClosed && !this.#source) this.#open();
-    } catch (error) {
-      if (error instanceof ApiError && error.status === 401) this.#listener.signedOut();
-      else this.#lost();
-    }
+    if (error === undefined) this.open();
+    else if (error instanceof ApiError && error.status === 401) this.#listener.signedOut();
+    else this.#wait(error instanceof ApiError && error.status === 429 ? refusedEveryMs : probing.signal.aborted ? 0 : probeEveryMs);
   }
 }

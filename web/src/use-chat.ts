@@ -1,33 +1,33 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import { ApiError, api } from './api.ts';
-import { type Connection, Stream } from './stream.ts';
+import type { Connection } from './stream.ts';
+import type { Tabs } from './tabs.ts';
 import { emptyTimeline, type Timeline, withEvent, withMessage, withPage } from './timeline.ts';
 
 export interface ChatState {
   timeline: Timeline;
-  connection: Connection;
   isTyping: boolean;
   /** The gateway's reply to a pressed button. */
   notice: string;
   maxFileBytes: number;
   isMissing: boolean;
   loadEarlier: () => Promise<void>;
-  retryNow: () => void;
 }
 
 const typingLastsMs = 8000;
+/** A page that could not be loaded is asked for again when the gateway is back, and at this pace where it answers with an error. */
+const loadEveryMs = 5000;
 const usualFileBytes = 20 * 1024 * 1024;
 
 /** One chat, followed for as long as it is shown. */
-export function useChat(chat: string | undefined, probe: () => Promise<unknown>, signedOut: () => void): ChatState {
+export function useChat(chat: string | undefined, tabs: Tabs, connection: Connection, signedOut: () => void): ChatState {
   const [timeline, setTimeline] = useState<Timeline>(emptyTimeline);
-  const [connection, setConnection] = useState<Connection>({ kind: 'connecting' });
   const [isTyping, setTyping] = useState(false);
   const [notice, setNotice] = useState('');
   const [maxFileBytes, setMostFileBytes] = useState(usualFileBytes);
   const [isMissing, setMissing] = useState(false);
   const current = useRef(timeline);
-  const stream = useRef<Stream | undefined>(undefined);
+  const failed = useRef<() => void>(undefined);
   const typingTimer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
 
   const change = useCallback((next: (timeline: Timeline) => Timeline) => {
@@ -44,46 +44,48 @@ export function useChat(chat: string | undefined, probe: () => Promise<unknown>,
     change(() => emptyTimeline);
     typing(false);
     setMissing(false);
-    setConnection(chat === undefined ? { kind: 'open' } : { kind: 'connecting' });
     if (chat === undefined) return undefined;
     let isOver = false;
     let timer: ReturnType<typeof setTimeout> | undefined;
-    const begin = async (attempt: number): Promise<void> => {
+    let unfollow: (() => void) | undefined;
+    const begin = async (): Promise<void> => {
+      clearTimeout(timer);
+      failed.current = undefined;
       try {
         const page = await api.page(chat);
         if (isOver) return;
         setMostFileBytes(page.limits.fileBytes);
         change((timeline) => withPage(timeline, page));
-        stream.current = new Stream(chat, () => current.current.seq, probe, {
-          message: (message) => {
-            if (message.author === 'us') typing(false);
-            change((timeline) => withMessage(timeline, message));
-          },
-          event: (event) => {
-            if (event.kind === 'typing') typing(true);
+        unfollow = tabs.follow(
+          chat,
+          () => current.current.seq,
+          (event) => {
+            if (event.kind === 'message') {
+              if (event.message.author === 'us') typing(false);
+              change((timeline) => withMessage(timeline, event.message));
+            } else if (event.kind === 'typing') typing(true);
             else if (event.kind === 'noticed') setNotice(event.text ?? '');
             else change((timeline) => withEvent(timeline, event));
           },
-          connection: setConnection,
-          signedOut,
-        });
+        );
       } catch (error) {
         if (isOver) return;
         if (error instanceof ApiError && error.status === 401) return signedOut();
         if (error instanceof ApiError && error.status === 404) return setMissing(true);
-        const waitMs = Math.min(15_000, 500 * 2 ** attempt);
-        setConnection({ kind: 'waiting', untilMs: Date.now() + waitMs });
-        timer = setTimeout(() => void begin(attempt + 1), waitMs);
+        failed.current = () => void begin();
+        timer = setTimeout(failed.current, loadEveryMs);
       }
     };
-    void begin(0);
+    void begin();
     return () => {
       isOver = true;
       clearTimeout(timer);
-      stream.current?.close();
-      stream.current = undefined;
+      unfollow?.();
     };
-  }, [chat, change, typing, probe, signedOut]);
+  }, [chat, change, typing, tabs, signedOut]);
+  useEffect(() => {
+    if (connection === 'open') failed.current?.();
+  }, [connection]);
 
   useEffect(() => {
     if (notice === '') return undefined;
@@ -96,7 +98,6 @@ export function useChat(chat: string | undefined, probe: () => Promise<unknown>,
     const page = await api.page(chat, current.current.from);
     change((timeline) => withPage(timeline, page));
   }, [chat, change]);
-  const retryNow = useCallback(() => stream.current?.retryNow(), []);
 
-  return { timeline, connection, isTyping, notice, maxFileBytes, isMissing, loadEarlier, retryNow };
+  return { timeline, isTyping, notice, maxFileBytes, isMissing, loadEarlier };
 }

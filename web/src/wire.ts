@@ -22,6 +22,8 @@ export type Secret = SecretView;
 export type Secrets = SecretsView;
 /** `done` is what to tell the person. */
 export type SecretsAnswer = Secrets & { done: string };
+/** Everything that a stream says of a chat. */
+export type ChatEvent = LiveEvent | { kind: 'message'; message: Message };
 /** Everything but messages. */
 export type LiveEvent =
   | { kind: 'now'; turn?: string; calls: readonly Call[] }

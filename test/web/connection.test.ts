@@ -1,0 +1,158 @@
+import type { Page } from 'playwright-core';
+import { afterEach, expect, it } from 'vitest';
+import { until } from '../until.ts';
+import { box, say, untilSaid } from './chat.ts';
+import { describeInChromium, type WebRig } from './chromium.ts';
+import { openSecrets } from './secrets-panel.ts';
+
+/** Whether anything that can be seen has the colour of what is good. */
+async function isGreen(page: Page): Promise<boolean> {
+  return await page.evaluate(`(() => {
+    const sample = document.body.appendChild(document.createElement('i'));
+    sample.style.color = 'var(--good)';
+    const good = getComputedStyle(sample).color;
+    sample.remove();
+    return [...document.querySelectorAll('.app *')].some((one) => {
+      const { color, backgroundColor } = getComputedStyle(one);
+      return one.checkVisibility({ visibilityProperty: true }) && [color, backgroundColor].includes(good);
+    });
+  })()`);
+}
+
+const offline = (page: Page) => page.getByText('The gateway does not answer.');
+
+/** From now on only the test moves the clock of the page: what comes without that came without waiting for it. */
+async function stopClock(page: Page): Promise<void> {
+  await page.clock.pauseAt(new Date((await page.evaluate<number>('Date.now()')) + 60_000));
+}
+
+const signedIn = (rig: WebRig, options = {}): Promise<Page> => rig.signedIn(options, (page) => page.clock.install());
+
+const phone = { viewport: { width: 360, height: 700 }, hasTouch: true, isMobile: true };
+
+const views: readonly (readonly [string, object, (page: Page) => Promise<unknown>])[] = [
+  ['a new session', {}, async () => undefined],
+  ['a new session on a phone', phone, async () => undefined],
+  [
+    'a session',
+    {},
+    async (page) => {
+      await say(page, 'tool please');
+      await page.getByRole('button', { name: 'Stop' }).click();
+      await page.getByText('All 12 tests pass.').waitFor();
+    },
+  ],
+  [
+    'the status',
+    {},
+    async (page) => {
+      await page.getByRole('button', { name: 'bubblewrap · proven' }).click();
+      await page.getByRole('dialog').getByText('held, 2 minutes ago').waitFor();
+    },
+  ],
+  ['the secrets', {}, openSecrets],
+];
+
+describeInChromium('a page whose gateway is gone', (rig) => {
+  afterEach(async () => {
+    rig.freezeGateway(false);
+    await rig.killGateway();
+    await rig.startGateway();
+  });
+
+  it.each(views)(
+    '%s says within 3 s that the gateway does not answer, shows nothing green, and is back within 2 s',
+    async (_, options, open) => {
+      const page = await signedIn(rig, options);
+      await open(page);
+      await until('it shows green', () => isGreen(page));
+      await stopClock(page);
+      await rig.killGateway();
+      await offline(page).last().waitFor();
+      expect(await isGreen(page)).toBe(false);
+      await page.getByText('Gateway offline').waitFor();
+      await rig.startGateway();
+      expect(await isGreen(page)).toBe(false);
+      await page.clock.runFor(2000);
+      await until('it shows green again', () => isGreen(page));
+      expect(await offline(page).count()).toBe(0);
+    },
+  );
+
+  it('notices within 3 s a gateway that stands still with its connections open, and when it goes on', async () => {
+    const page = await signedIn(rig);
+    await until('it shows green', () => isGreen(page));
+    await stopClock(page);
+    rig.freezeGateway(true);
+    // What the gateway had sent before arrives.
+    for (let turns = 0; turns < 5; turns++) await page.evaluate('1');
+    await page.clock.runFor(3000);
+    await offline(page).waitFor();
+    expect(await isGreen(page)).toBe(false);
+    rig.freezeGateway(false);
+    await page.clock.runFor(2000);
+    await until('it shows green again', () => isGreen(page));
+  });
+
+  it('looks once a second whether it is back, and sends then what was typed meanwhile', async () => {
+    const page = await signedIn(rig);
+    await say(page, 'before');
+    await untilSaid(page, ['before', 'You said: before']);
+    let probes = 0;
+    page.on('request', (request) => {
+      if (request.url().endsWith('/api/ping')) probes += 1;
+    });
+    await stopClock(page);
+    await rig.killGateway();
+    await offline(page).waitFor();
+    const first = probes;
+    for (let seconds = 1; seconds <= 10; seconds++) {
+      const failed = page.waitForEvent('requestfailed', (request) => request.url().endsWith('/api/ping'));
+      await page.clock.runFor(1000);
+      await failed;
+    }
+    expect(probes - first).toBe(10);
+    await page.clock.resume();
+    await say(page, 'meanwhile');
+    await page.getByText('Sending…').waitFor();
+    await rig.startGateway();
+    await untilSaid(page, ['before', 'You said: before', 'meanwhile', 'You said: meanwhile']);
+  });
+
+  it('loads a session that was opened while the gateway was gone', async () => {
+    const page = await signedIn(rig);
+    await say(page, 'the first of all');
+    await untilSaid(page, ['the first of all', 'You said: the first of all']);
+    await page.getByRole('button', { name: 'New session' }).first().click();
+    await page.getByText('What shall we do?').waitFor();
+    await rig.killGateway();
+    await offline(page).waitFor();
+    await page.getByRole('navigation').getByRole('button', { name: 'the first of all' }).click();
+    await rig.startGateway();
+    await untilSaid(page, ['the first of all', 'You said: the first of all']);
+  });
+
+  it('a page that is not signed in says it too', async () => {
+    const page = await rig.page();
+    await page.clock.install();
+    await page.goto(rig.url);
+    await page.getByLabel('Token').waitFor();
+    await stopClock(page);
+    await rig.killGateway();
+    await page.clock.runFor(3000);
+    await offline(page).waitFor();
+    await rig.startGateway();
+    await page.clock.runFor(2000);
+    await offline(page).waitFor({ state: 'detached' });
+  });
+
+  it('a page whose sign-in has ended meanwhile asks for the token', async () => {
+    const page = await signedIn(rig);
+    await box(page).waitFor();
+    await rig.killGateway();
+    await offline(page).waitFor();
+    await page.context().clearCookies();
+    await rig.startGateway();
+    await page.getByLabel('Token').waitFor();
+  });
+});
