@@ -41,6 +41,25 @@ export interface WebChat {
   lastActiveAt: Date;
 }
 
+/** In the list of chats: right after this one. */
+export interface ChatPlace {
+  at: Date;
+  id: string;
+}
+
+export interface ChatQuery {
+  limit: number;
+  after?: ChatPlace | undefined;
+  /** Words that are all in the title, in any order and case. */
+  search?: string | undefined;
+}
+
+export interface ChatPage {
+  chats: WebChat[];
+  /** Where to go on; undefined at the end. A search that looked through many may have found few, or none, before it. */
+  next: ChatPlace | undefined;
+}
+
 /** A message of a person that has no answer yet. */
 export interface UnacceptedMessage {
   chat: WebChat;
@@ -55,7 +74,7 @@ export interface WebLog {
   createChat(chat: WebChat): Promise<void>;
   chat(id: string): Promise<WebChat | undefined>;
   /** The most recently active first. */
-  chats(person: string, limit: number): Promise<WebChat[]>;
+  chats(person: string, query: ChatQuery): Promise<ChatPage>;
   /**
    * Resolves with the message as it is in the log. Appending twice under one id appends once. A file named in it belongs to the
    * message from then on. undefined when there is no such chat.
@@ -123,13 +142,13 @@ export type WebEvent =
 
 /** The web chats of one person. `undefined` and false: no such chat, message or file, or another person's. */
 export interface WebChats {
-  list(): Promise<WebChat[]>;
+  list(query: ChatQuery): Promise<ChatPage>;
   create(): Promise<WebChat>;
   page(
     chat: string,
     before: number | undefined,
     limit: number,
-  ): Promise<{ messages: WebMessage[]; seq: number; hasMore: boolean } | undefined>;
+  ): Promise<{ title: string; messages: WebMessage[]; seq: number; hasMore: boolean } | undefined>;
   /** All events after `seq`, until the signal. A slow reader gets fewer intermediate states and misses nothing that is stored. */
   follow(chat: string, seq: number, signal: AbortSignal): Promise<AsyncIterable<WebEvent> | undefined>;
   /** Resolves when it will be handled. Sending twice under one id sends once. */

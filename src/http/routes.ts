@@ -19,6 +19,15 @@ const message = z
   .strictObject({ id, text, files, replyTo: id.optional() })
   .refine(({ text, files }) => text.trim() !== '' || files.length > 0, 'It says nothing.');
 const press = z.strictObject({ id, message: id, data: z.string().min(1).max(64) });
+const chatPlace = z
+  .string()
+  .regex(/^\d{1,15}\.[\w-]{1,64}$/)
+  .transform((place) => ({ at: new Date(Number(place.split('.')[0])), id: place.slice(place.indexOf('.') + 1) }));
+const chatQuery = z.object({
+  limit: z.coerce.number().int().min(1).max(100).default(100),
+  after: chatPlace.optional(),
+  search: z.string().max(200).optional(),
+});
 const noChat = 'There is no such chat.';
 const maxPage = 200;
 
@@ -41,7 +50,13 @@ export function ownRoutes({ parts, limits, followers, watch, newLink }: RoutePar
     await parts.signIns.linked(pageOwner, new Date());
     return context.json({ url: newLink() }, 201);
   });
-  routes.get('/chats', async (context) => context.json({ chats: await chats.list() }));
+  routes.get('/chats', async (context) => {
+    const query = chatQuery.safeParse(context.req.query());
+    if (!query.success)
+      return refusal(context, 400, 'limit is at most 100, search has at most 200 characters, and after is the next of another page.');
+    const { chats: page, next } = await chats.list(query.data);
+    return context.json({ chats: page, ...(next && { next: `${next.at.getTime()}.${next.id}` }) });
+  });
   routes.post('/chats', small, async (context) => context.json(await chats.create(), 201));
 
   routes.get('/chats/:chat/messages', async (context) => {

@@ -12,6 +12,7 @@ import { rightsTables } from './rights-tables.ts';
 import { setAsideTables } from './set-aside-tables.ts';
 import { signInTables } from './sign-in-tables.ts';
 import { undeliveredColumns } from './undelivered-columns.ts';
+import { webChatIndex } from './web-chats.ts';
 import { webCallTables, webTables } from './web-tables.ts';
 
 /** A migration knows nothing of the tables as they are today. */
@@ -61,4 +62,5 @@ export const migrations: readonly Migration[] = [
   conversationFacts,
   undeliveredColumns,
   signInTables,
+  webChatIndex,
 ];

@@ -1,10 +1,11 @@
 import { type RawBuilder, type Selectable, type SqlBool, sql, type Transaction } from 'kysely';
-import type { UnacceptedMessage, WebCall, WebChat, WebContent, WebFile, WebLog, WebMessage } from '../core/web-log.ts';
+import type { ChatPage, ChatQuery, UnacceptedMessage, WebCall, WebChat, WebContent, WebFile, WebLog, WebMessage } from '../core/web-log.ts';
 import type { Access } from './access.ts';
 import { readJson } from './json-columns.ts';
 import { removeOld } from './remove-old.ts';
 import type { Tables } from './schema.ts';
 import { callsOf, forgetCalls, saveCall } from './web-calls.ts';
+import { chatOf, listChats } from './web-chats.ts';
 
 export class SqlWebLog implements WebLog {
   readonly #access: Access;
@@ -29,18 +30,8 @@ export class SqlWebLog implements WebLog {
     return row && chatOf(row);
   }
 
-  async chats(person: string, limit: number): Promise<WebChat[]> {
-    const rows = await this.#access.run((db) =>
-      db
-        .selectFrom('web_chats')
-        .selectAll()
-        .where('person', '=', person)
-        .orderBy('last_active_at', 'desc')
-        .orderBy('id')
-        .limit(limit)
-        .execute(),
-    );
-    return rows.map(chatOf);
+  chats(person: string, query: ChatQuery): Promise<ChatPage> {
+    return listChats(this.#access, person, query);
   }
 
   async append(
@@ -208,9 +199,4 @@ function messageOf(row: Selectable<Tables['web_messages']>): WebMessage {
     at: new Date(Number(row.at)),
     editedAt: row.edited_at === null ? undefined : new Date(Number(row.edited_at)),
   };
-}
-
-function chatOf(row: Selectable<Tables['web_chats']>): WebChat {
-  const { id, person, title } = row;
-  return { id, person, title, startedAt: new Date(Number(row.started_at)), lastActiveAt: new Date(Number(row.last_active_at)) };
 }

@@ -1,5 +1,5 @@
 import { beforeEach, expect, it } from 'vitest';
-import type { WebContent } from '../../src/core/web-log.ts';
+import type { ChatPlace, WebContent } from '../../src/core/web-log.ts';
 import { at, type StorePlace, storeRig } from './store-rig.ts';
 
 const chat = { id: 'chat-1', person: 'owner', title: '', startedAt: at(0), lastActiveAt: at(0) };
@@ -126,11 +126,68 @@ export function webLogContract(newPlace: () => StorePlace): void {
     await rig.store.webLog.createChat({ ...chat, id: 'chat-3', person: 'somebody else' });
     await rig.store.webLog.append('chat-1', { id: 'm1', author: 'person', ...said('hello') }, at(2), 'hello');
     await rig.store.webLog.append('chat-1', { id: 'm2', author: 'person', ...said('more') }, at(3), 'more');
-    const chats = await rig.store.webLog.chats('owner', 10);
+    const { chats } = await rig.store.webLog.chats('owner', { limit: 10 });
     expect(chats.map(({ id, title }) => ({ id, title }))).toEqual([
       { id: 'chat-1', title: 'hello' },
       { id: 'chat-2', title: '' },
     ]);
+  });
+
+  /** Many at the same time, so that the time alone tells no place. */
+  const createChats = async (count: number, titleOf: (index: number) => string): Promise<void> => {
+    for (let index = 0; index < count; index++) {
+      const id = `many-${String(index).padStart(6, '0')}`;
+      await rig.store.webLog.createChat({ ...chat, id, title: titleOf(index), lastActiveAt: at(10 + Math.floor(index / 7)) });
+    }
+  };
+
+  it('lists all chats page by page, each once, also when one of them moves to the top meanwhile', async () => {
+    await createChats(250, (index) => `chat ${index}`);
+    const seen: string[] = [];
+    let after: ChatPlace | undefined;
+    do {
+      const page = await rig.store.webLog.chats('owner', { limit: 40, after });
+      seen.push(...page.chats.map(({ id }) => id));
+      if (seen.length === 40) await rig.store.webLog.append(seen[0] ?? '', { id: 'm1', author: 'us', ...said('new') }, at(9000));
+      after = page.next;
+    } while (after);
+    expect(seen.length).toBe(251);
+    expect(new Set(seen).size).toBe(251);
+    expect(seen.at(-1)).toBe('chat-1');
+    const { chats, next } = await rig.store.webLog.chats('owner', { limit: 251 });
+    expect([chats.length, next]).toEqual([251, undefined]);
+  });
+
+  it('finds chats by words of their title, in any order and case, and takes no sign for a wildcard', async () => {
+    const titles = ['Über den Fluß nach Köln', '100% of the_budget', 'the budget of 100', 'a[b]c*', 'ﬁle \\ path'];
+    await createChats(titles.length, (index) => titles[index] ?? '');
+    await rig.store.webLog.createChat({ ...chat, id: 'of-another', person: 'somebody else', title: 'the budget' });
+    const find = async (search: string) =>
+      (await rig.store.webLog.chats('owner', { limit: 10, search })).chats.map(({ title }) => title).sort();
+    expect(await find('köln über')).toEqual(['Über den Fluß nach Köln']);
+    expect(await find('BUDGET')).toEqual(['100% of the_budget', 'the budget of 100']);
+    expect(await find('100%')).toEqual(['100% of the_budget']);
+    expect(await find('e_b')).toEqual(['100% of the_budget']);
+    expect(await find('[b]c*')).toEqual(['a[b]c*']);
+    expect(await find('file \\')).toEqual(['ﬁle \\ path']);
+    expect(await find("' or 1=1 --")).toEqual([]);
+  });
+
+  it('searches many chats in portions between which other work has its turn, and goes on where one page ends', async () => {
+    await createChats(3000, (index) => (index % 1000 === 0 ? `rare ${index}` : `chat ${index}`));
+    let turns = 0;
+    let isOver = false;
+    const count = (): void => {
+      turns += 1;
+      if (!isOver) setImmediate(count);
+    };
+    setImmediate(count);
+    const first = await rig.store.webLog.chats('owner', { limit: 2, search: 'rare' });
+    isOver = true;
+    expect(turns).toBeGreaterThan(4);
+    expect(first.chats.map(({ title }) => title)).toEqual(['rare 2000', 'rare 1000']);
+    const second = await rig.store.webLog.chats('owner', { limit: 2, search: 'rare', after: first.next });
+    expect([second.chats.map(({ title }) => title), second.next]).toEqual([['rare 0'], undefined]);
   });
 
   it('remembers a message of a person until it was accepted', async () => {

@@ -39,6 +39,29 @@ describe('chats', () => {
     ]);
   });
 
+  it('lists chats page by page, and finds them by title', async () => {
+    await start();
+    const { webLog } = gateway.store;
+    for (let index = 0; index < 12; index++) {
+      const at = new Date(1_000_000 + index);
+      await webLog.createChat({ id: `chat-${index}`, person: 'owner', title: `Look at ${index}`, startedAt: at, lastActiveAt: at });
+    }
+    const list = async (query: string) => {
+      const answer = await gateway.call(`/api/chats?${query}`);
+      const { chats = [], next } = (await answer.json()) as { chats?: WebChat[]; next?: string };
+      return { status: answer.status, titles: chats.map(({ title }) => title), next };
+    };
+    const first = await list('limit=5');
+    expect(first.titles).toEqual(['', 'Look at 11', 'Look at 10', 'Look at 9', 'Look at 8']);
+    const second = await list(`limit=100&after=${first.next}`);
+    expect(second.titles.length).toBe(8);
+    expect([second.titles[0], second.next]).toEqual(['Look at 7', undefined]);
+    expect((await list('search=LOOK 11')).titles).toEqual(['Look at 11']);
+    for (const query of ['limit=101', 'limit=0', 'after=x', 'after=1', `search=${'x'.repeat(201)}`]) {
+      expect([query, (await list(query)).status]).toEqual([query, 400]);
+    }
+  });
+
   it('hands a message on once, however often it is sent', async () => {
     const chat = await start();
     const id = randomUUID();

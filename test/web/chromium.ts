@@ -46,7 +46,7 @@ export class WebRig {
   async calls(title: string): Promise<readonly WebCall[]> {
     const store = await openStore(join(this.#home, 'state.db'));
     try {
-      const chats = await store.webLog.chats('owner', 100);
+      const { chats } = await store.webLog.chats('owner', { limit: 100 });
       return await store.webLog.calls(chats.find((chat) => chat.title === title)?.id ?? '');
     } finally {
       await store.close();

@@ -6,7 +6,7 @@ import type { LiveEvent, Message, Page } from '../../web/src/wire.ts';
 const message = (id: string, position: number, seq = position, text = id): Message => ({
   ...{ id, position, seq, text, author: 'us', buttons: [], files: [], at: '2026-01-01T00:00:00.000Z' },
 });
-const page = (messages: Message[], seq: number, hasMore = false): Page => ({ messages, seq, hasMore, limits: { fileBytes: 1 } });
+const page = (messages: Message[], seq: number, hasMore = false): Page => ({ title: '', messages, seq, hasMore, limits: { fileBytes: 1 } });
 const shown = (timeline: Timeline) =>
   itemsOf(timeline).map((item) => (item.kind === 'message' ? item.message.text : `[${item.call.call} ${item.call.state}]`));
 const started = (call: string, after?: number): LiveEvent => ({

@@ -1,4 +1,4 @@
-import type { Chat, FileInfo, Page, Secrets, SecretsAnswer, SignIn, Status } from './wire.ts';
+import type { Chat, ChatList, FileInfo, Page, Secrets, SecretsAnswer, SignIn, Status } from './wire.ts';
 
 /** What the gateway answered when it did not do it. `status` 0: no answer at all. */
 export class ApiError extends Error {
@@ -54,7 +54,8 @@ export const api = {
   removeSecret: (name: string) => ask<SecretsAnswer>('DELETE', `/secrets/${encodeURIComponent(name)}`),
   signIns: async () => (await ask<{ signIns: SignIn[] }>('GET', '/sign-ins')).signIns,
   endSignIn: (id: string) => ask('DELETE', `/sign-ins/${encodeURIComponent(id)}`),
-  chats: async () => (await ask<{ chats: Chat[] }>('GET', '/chats')).chats,
+  chats: ({ search = '', after }: { search?: string; after?: string | undefined } = {}) =>
+    ask<ChatList>('GET', `/chats?${new URLSearchParams({ ...(search !== '' && { search }), ...(after !== undefined && { after }) })}`),
   createChat: () => post<Chat>('/chats'),
   page: (chat: string, before?: number) => ask<Page>('GET', `/chats/${chat}/messages${before === undefined ? '' : `?before=${before}`}`),
   send: (chat: string, message: { id: string; text: string; files: readonly string[] }) => post(`/chats/${chat}/messages`, message),

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { useCallback, useEffect, useMemo, useState } from 'preact/hooks';
+import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { ApiError, api } from './api.ts';
 import { BrowsersPanel } from './browsers-panel.tsx';
 import { ChatView } from './chat-view.tsx';
@@ -13,13 +13,14 @@ import { StatusPanel } from './status-panel.tsx';
 import type { Connection } from './stream.ts';
 import { Tabs } from './tabs.ts';
 import { useChat } from './use-chat.ts';
-import type { Chat, FileInfo, Status } from './wire.ts';
+import { useChats } from './use-chats.ts';
+import type { FileInfo, Status } from './wire.ts';
 
 const statusEveryMs = 15_000;
 
 /** The page of a signed-in person. */
 export function App({ signedOut }: { signedOut: () => void }): JSX.Element {
-  const [chats, setChats] = useState<readonly Chat[]>([]);
+  const chats = useChats();
   const [chat, setChat] = useState(chatInAddress);
   const [unsent, setUnsent] = useState<readonly Unsent[]>([]);
   const [status, setStatus] = useState<Status>();
@@ -29,10 +30,11 @@ export function App({ signedOut }: { signedOut: () => void }): JSX.Element {
   const [areBrowsersOpen, setBrowsersOpen] = useState(false);
   const outbox = useMemo(() => new Outbox(setUnsent), []);
 
+  const refreshList = chats.refresh;
   const refresh = useCallback(async () => {
-    setChats(await api.chats());
+    await refreshList();
     void outbox.send();
-  }, [outbox]);
+  }, [outbox, refreshList]);
   const [connection, setConnection] = useState<Connection>('connecting');
   const tabs = useMemo(() => new Tabs({ connection: setConnection, signedOut }), [signedOut]);
   useEffect(() => () => tabs.close(), [tabs]);
@@ -66,7 +68,14 @@ export function App({ signedOut }: { signedOut: () => void }): JSX.Element {
   const open = (id: string | undefined): void => {
     location.hash = id === undefined ? '' : `/chats/${id}`;
     setChat(id);
+    closeSidebar();
+  };
+  const menu = useRef<HTMLButtonElement>(null);
+  // The list is hidden then, with what had the focus.
+  const closeSidebar = (): void => {
+    if (!isSidebarOpen) return;
     setSidebarOpen(false);
+    menu.current?.focus();
   };
   const openChat = async (): Promise<string> => {
     if (chat !== undefined) return chat;
@@ -77,7 +86,7 @@ export function App({ signedOut }: { signedOut: () => void }): JSX.Element {
   const send = async (text: string, files: readonly FileInfo[] = []): Promise<void> => {
     outbox.add({ id: crypto.randomUUID(), chat: await openChat(), text, files });
   };
-  const title = chats.find(({ id }) => id === chat)?.title || 'New session';
+  const title = chats.titleOf(chat) || state.title || 'New session';
   useEffect(() => {
     document.title = chat === undefined ? 'Hermetic' : `${title} · Hermetic`;
   }, [title, chat]);
@@ -90,9 +99,9 @@ export function App({ signedOut }: { signedOut: () => void }): JSX.Element {
           current={chat}
           isOpen={isSidebarOpen}
           open={open}
-          close={() => setSidebarOpen(false)}
+          close={closeSidebar}
           openSecrets={() => {
-            setSidebarOpen(false);
+            closeSidebar();
             setSecretsOpen(true);
           }}
           openBrowsers={() => {
@@ -106,6 +115,7 @@ export function App({ signedOut }: { signedOut: () => void }): JSX.Element {
             <button
               type="button"
               class="quiet round menu"
+              ref={menu}
               aria-label="Sessions"
               aria-expanded={isSidebarOpen}
               onClick={() => setSidebarOpen(!isSidebarOpen)}

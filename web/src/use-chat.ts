@@ -11,6 +11,8 @@ export interface ChatState {
   notice: string;
   maxFileBytes: number;
   isMissing: boolean;
+  /** As it was when the chat was opened. */
+  title: string;
   loadEarlier: () => Promise<void>;
 }
 
@@ -26,6 +28,7 @@ export function useChat(chat: string | undefined, tabs: Tabs, connection: Connec
   const [notice, setNotice] = useState('');
   const [maxFileBytes, setMostFileBytes] = useState(usualFileBytes);
   const [isMissing, setMissing] = useState(false);
+  const [title, setTitle] = useState('');
   const current = useRef(timeline);
   const failed = useRef<() => void>(undefined);
   const typingTimer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
@@ -44,6 +47,7 @@ export function useChat(chat: string | undefined, tabs: Tabs, connection: Connec
     change(() => emptyTimeline);
     typing(false);
     setMissing(false);
+    setTitle('');
     if (chat === undefined) return undefined;
     let isOver = false;
     let timer: ReturnType<typeof setTimeout> | undefined;
@@ -55,6 +59,7 @@ export function useChat(chat: string | undefined, tabs: Tabs, connection: Connec
         const page = await api.page(chat);
         if (isOver) return;
         setMostFileBytes(page.limits.fileBytes);
+        setTitle(page.title);
         change((timeline) => withPage(timeline, page));
         unfollow = tabs.follow(
           chat,
@@ -99,5 +104,5 @@ export function useChat(chat: string | undefined, tabs: Tabs, connection: Connec
     change((timeline) => withPage(timeline, page));
   }, [chat, change]);
 
-  return { timeline, isTyping, notice, maxFileBytes, isMissing, loadEarlier };
+  return { timeline, isTyping, notice, maxFileBytes, isMissing, title, loadEarlier };
 }

@@ -29,7 +29,14 @@ export type LiveEvent =
   | { kind: 'now'; turn?: string; calls: readonly Call[] }
   | Extract<WebEvent, { kind: 'activity' | 'typing' | 'noticed' }>;
 
+/** `next`: where the rest begins. */
+export interface ChatList {
+  chats: readonly Chat[];
+  next?: string;
+}
+
 export interface Page {
+  title: string;
   messages: readonly Message[];
   seq: number;
   hasMore: boolean;

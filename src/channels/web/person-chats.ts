@@ -3,8 +3,6 @@ import type { Person } from '../../core/channel.ts';
 import type { WebChat, WebChats, WebLog } from '../../core/web-log.ts';
 import type { WebChannel } from './index.ts';
 
-const maxListed = 200;
-
 /** The chats as one person has them. */
 export function chatsOf(channel: WebChannel, log: WebLog, person: Person): WebChats {
   // Security: knowing the id of another person's chat gives no access to it.
@@ -13,14 +11,17 @@ export function chatsOf(channel: WebChannel, log: WebLog, person: Person): WebCh
     return chat?.person === person.id ? chat : undefined;
   };
   return {
-    list: () => log.chats(person.id, maxListed),
+    list: (query) => log.chats(person.id, query),
     create: async () => {
       const at = new Date();
       const chat = { id: randomUUID(), person: person.id, title: '', startedAt: at, lastActiveAt: at };
       await log.createChat(chat);
       return chat;
     },
-    page: async (id, before, limit) => ((await own(id)) ? await log.page(id, before, limit) : undefined),
+    page: async (id, before, limit) => {
+      const chat = await own(id);
+      return chat && { title: chat.title, ...(await log.page(id, before, limit)) };
+    },
     follow: async (id, seq, signal) => ((await own(id)) ? channel.follow(id, seq, signal) : undefined),
     receive: async (id, message) => {
       const chat = await own(id);
