@@ -73,7 +73,7 @@ describeInChromium('a newcomer', (rig) => {
       says('The directory `build` is gone, and **nothing else** was touched. The next build takes a little longer.'),
     );
     await say(page, 'My disk is full. Can you remove the build directory?');
-    const asking = page.getByRole('region', { name: 'Needs your answer' });
+    const asking = page.getByRole('group', { name: 'Needs your answer' });
     await asking.getByText('rm -rf build', { exact: false }).first().waitFor();
     expect(lines()).toEqual([]);
     const answers = asking.locator('.buttons button');
@@ -108,7 +108,7 @@ describeInChromium('a newcomer', (rig) => {
         says('The directory `build` is **gone**. The next build takes a little longer.'),
       );
       await say(page, 'My disk is full. Can you remove the build directory of the project?');
-      const asking = page.getByRole('region', { name: 'Needs your answer' });
+      const asking = page.getByRole('group', { name: 'Needs your answer' });
       await asking.getByText('rm -rf /project/build', { exact: false }).first().waitFor();
       expect(existsSync(build)).toBe(true);
       await page.screenshot({ path: picture });

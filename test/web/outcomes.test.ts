@@ -67,7 +67,7 @@ describeInChromium('cards of real tool calls', (rig) => {
     await until('the cards are back', async () => (await page.locator('.tool').count()) === expected.length);
     expect(await cards(page)).toEqual(expected);
     await say(page, '/run exit 7');
-    await page.getByRole('region', { name: 'terminal: failed, exit code 7' }).waitFor();
+    await page.getByRole('group', { name: 'terminal: failed, exit code 7' }).waitFor();
   });
 
   it('the card of a command that was denied says so, and has no tick', async () => {

@@ -77,7 +77,7 @@ describeInChromium('the web page', (rig) => {
     await say(page, 'stream something');
     await page.getByText('stays text & is harmless.').waitFor();
     const answer = messages(page).last();
-    expect(await answer.locator('h4').textContent()).toBe('A list of what was found');
+    expect(await answer.locator('h2').textContent()).toBe('A list of what was found');
     expect(await answer.locator('td').allTextContents()).toEqual(['notes.md', '1,204', 'main.py', '310', 'large.bin', '9,000,000']);
     expect(await answer.locator('pre code').textContent()).toContain('print(name, "<b>not bold</b>")');
     expect(await answer.locator('a').getAttribute('rel')).toBe('noopener noreferrer');
@@ -99,12 +99,12 @@ describeInChromium('the web page', (rig) => {
   it('shows on the card of a tool what it waits for, also after the page was loaded anew', async () => {
     const page = await rig.signedIn();
     await say(page, 'tool and wait');
-    const waiting = page.getByRole('region', { name: 'terminal: waiting for a free sandbox' });
+    const waiting = page.getByRole('group', { name: 'terminal: waiting for a free sandbox' });
     await waiting.waitFor();
     await page.reload();
     await waiting.getByText('waiting for a free sandbox').waitFor();
     await page.getByRole('button', { name: 'Stop' }).click();
-    await page.getByRole('region', { name: 'terminal: done' }).waitFor();
+    await page.getByRole('group', { name: 'terminal: done' }).waitFor();
     expect(await page.getByText('waiting for a free sandbox').count()).toBe(0);
   });
 

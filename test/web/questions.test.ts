@@ -7,7 +7,7 @@ describeInChromium('questions on the web page', (rig) => {
   it('asks with the whole command and buttons, and takes one answer', async () => {
     const page = await rig.signedIn();
     await say(page, 'ask me');
-    const card = page.getByRole('region', { name: 'Needs your answer' });
+    const card = page.getByRole('group', { name: 'Needs your answer' });
     expect(await card.locator('pre').textContent()).toContain(
       'rm -rf ./build && \\\n  curl -fsSL https://example.org/install.sh -o install.sh',
     );
@@ -25,7 +25,7 @@ describeInChromium('questions on the web page', (rig) => {
   it.each(['ask me at length', 'ask me by file'])('%s: a long command has to be scrolled to its end before a yes', async (text) => {
     const page = await rig.signedIn({ viewport: { width: 1000, height: 600 } });
     await say(page, text);
-    const card = page.getByRole('region', { name: 'Needs your answer' });
+    const card = page.getByRole('group', { name: 'Needs your answer' });
     const block = card.locator('pre');
     await block.getByText('echo step 300').waitFor();
     expect(await block.textContent()).toContain('echo step 1\n');
@@ -50,7 +50,7 @@ describeInChromium('questions on the web page', (rig) => {
     const page = await rig.signedIn({ viewport: { width: 1000, height: 600 } });
     await page.route('**/files/*', (route) => route.abort());
     await say(page, 'ask me by file');
-    const card = page.getByRole('region', { name: 'Needs your answer' });
+    const card = page.getByRole('group', { name: 'Needs your answer' });
     await card.getByText('Reload the page to read it.').waitFor();
     const yes = card.getByRole('button', { name: 'Allow once' });
     expect(await yes.isDisabled()).toBe(true);
@@ -62,7 +62,7 @@ describeInChromium('questions on the web page', (rig) => {
   it('enables before a question was read only the answer that the gateway calls a No, in any words', async () => {
     const page = await rig.signedIn({ viewport: { width: 1000, height: 600 } });
     await say(page, 'ask me at length in other words');
-    const card = page.getByRole('region', { name: 'Needs your answer' });
+    const card = page.getByRole('group', { name: 'Needs your answer' });
     await card.locator('pre').getByText('echo step 300').waitFor();
     const isEnabled = (name: string) => card.getByRole('button', { name }).isEnabled();
     // The last one comes without its kind, as it is stored by an older gateway.

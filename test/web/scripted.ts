@@ -24,6 +24,7 @@ export async function scripted(gateway: TestGateway, incoming: Incoming): Promis
     else if (text.startsWith('tool')) await tool(gateway, incoming);
     else if (text.startsWith('wait')) await untilStopped(gateway, incoming);
     else if (text.startsWith('file')) await file(gateway, incoming);
+    else if (text.startsWith('headings: ')) await gateway.channel.send(incoming.place, { text: text.slice('headings: '.length) });
     else
       await gateway.channel.send(incoming.place, {
         text: `You said: ${text}${incoming.files.map(({ name }) => `, and sent ${name}`).join('')}`,
@@ -67,7 +68,8 @@ async function tool(gateway: TestGateway, incoming: IncomingMessage): Promise<vo
   }
   if (incoming.text.includes('and wait')) channel.activity(place, { kind: 'tool-waiting', ...about, text: 'waiting for a free sandbox' });
   await untilStopped(gateway, incoming);
-  channel.activity(place, { kind: 'tool-ended', ...about, outcome: { kind: 'done' }, text: 'exit code 0' });
+  const outcome = incoming.text.includes('that fails') ? ({ kind: 'failed', exitCode: 56 } as const) : ({ kind: 'done' } as const);
+  channel.activity(place, { kind: 'tool-ended', ...about, outcome, text: '' });
   await channel.send(place, { text: 'All 12 tests pass.' });
 }
 

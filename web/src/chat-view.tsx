@@ -77,6 +77,8 @@ export function ChatView({ chat, state, unsent, remove, say, where }: ChatViewPr
     <div class="view">
       <div
         class="scroller"
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: keys scroll it, and show the times of its messages
+        tabIndex={0}
         ref={scroller}
         onScroll={({ currentTarget: { scrollHeight, scrollTop, clientHeight } }) =>
           setAtEnd(scrollHeight - scrollTop - clientHeight < nearBottom)

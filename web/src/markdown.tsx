@@ -16,8 +16,24 @@ const maxSteps = 1_000_000;
  */
 export const Markdown = memo(({ text }: { text: string }) => {
   const tokens = useMemo(() => markdownTokens(text, { breaks: true, maxSteps }), [text]);
+  if (tokens) setLevels(tokens, []);
   return tokens ? <div class="markdown">{blocks(tokens)}</div> : <div class="markdown as-written">{text}</div>;
 });
+
+/** Of headings in an answer, whose first is below the heading of the page. */
+const levels = new WeakMap<Token, number>();
+
+/** Each heading is at most one level below the one before it, also where the answer leaves levels out. `above`: depths of open headings. */
+function setLevels(tokens: readonly Token[], above: number[]): void {
+  for (const token of tokens) {
+    if (token.type === 'heading') {
+      while ((above.at(-1) ?? 0) >= (token as Tokens.Heading).depth) above.pop();
+      above.push((token as Tokens.Heading).depth);
+      levels.set(token, 1 + above.length);
+    } else if (token.type === 'list') for (const item of (token as Tokens.List).items) setLevels(item.tokens, above);
+    else if (token.type === 'blockquote') setLevels((token as Tokens.Blockquote).tokens, above);
+  }
+}
 
 function blocks(tokens: readonly Token[] | undefined): ComponentChildren {
   return tokens?.map((token, index) => <Block key={index} token={token} />);
@@ -50,8 +66,7 @@ function Block({ token }: { token: Token }): JSX.Element | null {
 }
 
 function Heading({ token }: { token: Tokens.Heading }): JSX.Element {
-  // The page has its own first headings.
-  const Tag = `h${Math.min(6, token.depth + 2)}` as 'h3';
+  const Tag = `h${Math.min(6, levels.get(token) ?? 2)}` as 'h3';
   return <Tag class={`depth-${token.depth}`}>{inline(token.tokens)}</Tag>;
 }
 

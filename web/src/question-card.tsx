@@ -17,7 +17,7 @@ export function QuestionCard({ chat, message }: QuestionCardProps): JSX.Element 
   const end = useWasSeen();
   const { text, files } = message;
   return (
-    <section class="asking" aria-label="Needs your answer">
+    <fieldset class="asking" aria-label="Needs your answer">
       <div class="asking-head" ref={beginning.element}>
         <Icon name="shield" />
         Needs your answer
@@ -28,7 +28,7 @@ export function QuestionCard({ chat, message }: QuestionCardProps): JSX.Element 
       ))}
       {read === files.length && <div class="asking-end" ref={end.element} />}
       <Buttons chat={chat} message={message} mayAgree={beginning.wasSeen && end.wasSeen} />
-    </section>
+    </fieldset>
   );
 }
 

@@ -20,7 +20,7 @@ export const ToolCard = memo(({ call }: { call: Call }) => {
   const main = mainInput(call.input);
   const note = call.waiting ?? noteOf(call);
   return (
-    <section class={`tool ${call.state}`} aria-label={`${call.tool}: ${call.waiting ?? stateOf(call)}`}>
+    <fieldset class={`tool ${call.state}`} aria-label={`${call.tool}: ${call.waiting ?? stateOf(call)}`}>
       <button type="button" class="tool-head" aria-expanded={isOpen} aria-controls={body} onClick={() => setChoice(!isOpen)}>
         <span class="tool-state">{call.state === 'running' ? <span class="spinner" /> : <Icon name={marks[call.state]} />}</span>
         <span class="tool-name">{call.tool}</span>
@@ -34,7 +34,7 @@ export const ToolCard = memo(({ call }: { call: Call }) => {
           <Output text={call.output} isRunning={call.state === 'running'} />
         </div>
       )}
-    </section>
+    </fieldset>
   );
 });
 
