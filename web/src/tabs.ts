@@ -280,7 +280,8 @@ export class Tabs {
   }
 
   #post(word: Word): void {
-    this.#channel?.postMessage(word);
+    // Signing out is heard of from the stream and from the answer, of which the first closes this.
+    if (!this.#closing.signal.aborted) this.#channel?.postMessage(word);
   }
 }
 
