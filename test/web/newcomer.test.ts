@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
@@ -6,17 +6,9 @@ import { afterEach, expect, it } from 'vitest';
 import { calls, inTurn, says } from '../fakes/model-server.ts';
 import { Program, type ProgramOptions } from '../gateway/program.ts';
 import { until } from '../until.ts';
+import { box, say } from './chat.ts';
 import { describeInChromium } from './chromium.ts';
-
-const box = (page: Page) => page.getByLabel('Message', { exact: true });
-
-async function say(page: Page, text: string): Promise<void> {
-  await box(page).fill(text);
-  await box(page).press('Enter');
-}
-
-/** Where a picture of the page goes: of one's own choice, such as `docs/images/web-chat.png`. */
-const picture = process.env.HERMETIC_WEB_PICTURE ?? join(mkdtempSync(join(tmpdir(), 'hermetic-picture-')), 'web-chat.png');
+import { takePicture } from './picture.ts';
 
 describeInChromium('a newcomer', (rig) => {
   let program: Program;
@@ -111,8 +103,7 @@ describeInChromium('a newcomer', (rig) => {
       const asking = page.getByRole('group', { name: 'Needs your answer' });
       await asking.getByText('rm -rf /project/build', { exact: false }).first().waitFor();
       expect(existsSync(build)).toBe(true);
-      await page.screenshot({ path: picture });
-      expect(statSync(picture).size).toBeGreaterThan(1000);
+      await takePicture(page, 'web-chat.png');
       await asking.getByRole('button', { name: 'Once' }).click();
       await page.locator('.markdown strong', { hasText: 'gone' }).waitFor();
       expect(existsSync(build)).toBe(false);
