@@ -58,7 +58,7 @@ export function exitNote(command: string, code: number): string | undefined {
   return code === 0 ? undefined : (meanings[lastProgram(command)]?.[code] ?? general[code]);
 }
 
-/** Whether the code answers what was asked, such as "no line matched", where it says of other programs that they failed. */
+/** Whether the code is an answer, such as "no line matched", and no failure. */
 export function isAnswer(command: string, code: number): boolean {
   return code === 1 && answering.has(lastProgram(command));
 }

@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core';
 import { afterEach, expect, it } from 'vitest';
+import { token } from '../http/gateway.ts';
 import { until } from '../until.ts';
 import { box, say, untilSaid } from './chat.ts';
 import { describeInChromium, type WebRig } from './chromium.ts';
@@ -21,12 +22,25 @@ async function isGreen(page: Page): Promise<boolean> {
 
 const offline = (page: Page) => page.getByText('The gateway does not answer.');
 
-/** From now on only the test moves the clock of the page: what comes without that came without waiting for it. */
+/** From now on only the test moves the clock of a connected page: what comes without that came without waiting for it. */
 async function stopClock(page: Page): Promise<void> {
+  await pauseClock(page);
+  // The jump to that time was a long silence.
+  await until('it shows green', () => isGreen(page));
+}
+
+async function pauseClock(page: Page): Promise<void> {
   await page.clock.pauseAt(new Date((await page.evaluate<number>('Date.now()')) + 60_000));
 }
 
 const signedIn = (rig: WebRig, options = {}): Promise<Page> => rig.signedIn(options, (page) => page.clock.install());
+
+async function signIn(page: Page, { url }: WebRig): Promise<void> {
+  await page.goto(url);
+  await page.getByLabel('Token').fill(token);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await box(page).waitFor();
+}
 
 const phone = { viewport: { width: 360, height: 700 }, hasTouch: true, isMobile: true };
 
@@ -81,7 +95,6 @@ describeInChromium('a page whose gateway is gone', (rig) => {
 
   it('notices within 3 s a gateway that stands still with its connections open, and when it goes on', async () => {
     const page = await signedIn(rig);
-    await until('it shows green', () => isGreen(page));
     await stopClock(page);
     rig.freezeGateway(true);
     // What the gateway had sent before arrives.
@@ -98,11 +111,11 @@ describeInChromium('a page whose gateway is gone', (rig) => {
     const page = await signedIn(rig);
     await say(page, 'before');
     await untilSaid(page, ['before', 'You said: before']);
+    await stopClock(page);
     let probes = 0;
     page.on('request', (request) => {
       if (request.url().endsWith('/api/ping')) probes += 1;
     });
-    await stopClock(page);
     await rig.killGateway();
     await offline(page).waitFor();
     const first = probes;
@@ -117,6 +130,45 @@ describeInChromium('a page whose gateway is gone', (rig) => {
     await page.getByText('Sending…').waitFor();
     await rig.startGateway();
     await untilSaid(page, ['before', 'You said: before', 'meanwhile', 'You said: meanwhile']);
+  });
+
+  it('asks once a second, and not at once again, a gateway that answers and gives no stream', async () => {
+    const page = await signedIn(rig);
+    await stopClock(page);
+    let streams = 0;
+    await page.route('**/api/events*', (route) => {
+      streams += 1;
+      return route.fulfill({ status: 503, json: { error: 'Too many pages are open.' } });
+    });
+    await rig.killGateway();
+    await offline(page).waitFor();
+    await rig.startGateway();
+    for (let seconds = 1; seconds <= 5; seconds++) {
+      const refused = page.waitForResponse('**/api/events*');
+      await page.clock.runFor(1000);
+      await refused;
+    }
+    expect(streams).toBe(5);
+    await page.unrouteAll({ behavior: 'wait' });
+    await page.clock.runFor(2000);
+    await until('it shows green again', () => isGreen(page));
+  });
+
+  it('keeps trying a stream that a slow network takes longer to open than a page waits for a sign', async () => {
+    const page = await rig.page();
+    let streams = 0;
+    const { promise: isThrough, resolve: letThrough } = Promise.withResolvers<void>();
+    await page.route('**/api/events*', async (route) => {
+      streams += 1;
+      await isThrough;
+      await route.continue();
+    });
+    await signIn(page, rig);
+    await until('the stream is asked for', () => streams === 1);
+    await offline(page).waitFor();
+    letThrough();
+    await until('it shows green', () => isGreen(page));
+    expect(streams).toBe(1);
   });
 
   it('loads a session that was opened while the gateway was gone', async () => {
@@ -137,7 +189,7 @@ describeInChromium('a page whose gateway is gone', (rig) => {
     await page.clock.install();
     await page.goto(rig.url);
     await page.getByLabel('Token').waitFor();
-    await stopClock(page);
+    await pauseClock(page);
     await rig.killGateway();
     await page.clock.runFor(3000);
     await offline(page).waitFor();

@@ -2,8 +2,8 @@ import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { ApiError, api } from './api.ts';
 
-const lookEveryMs = 1500;
-const answersWithinMs = 1000;
+const lookEveryMs = 1000;
+const answersWithinMs = 2000;
 
 export function SignIn({ reason, done }: { reason: string; done: () => void }): JSX.Element {
   const [token, setToken] = useState('');
@@ -50,7 +50,7 @@ export function SignIn({ reason, done }: { reason: string; done: () => void }): 
             The gateway does not answer.
           </p>
         )}
-        <button type="submit" class="primary" disabled={token.trim() === '' || !isThere}>
+        <button type="submit" class="primary" disabled={token.trim() === ''}>
           Sign in
         </button>
       </form>

@@ -13,7 +13,10 @@ export interface StreamListener {
 
 /** The gateway shows every second that it is there. Without a sign for so long, it is gone. */
 export const silenceMs = 2500;
+/** A slow network may take so long to open a stream. */
+const opensWithinMs = 15_000;
 const probeEveryMs = 1000;
+const answersWithinMs = 4000;
 /** After "too many requests". */
 const refusedEveryMs = 5000;
 
@@ -23,10 +26,11 @@ export class Stream {
   readonly #listener: StreamListener;
   #source: EventSource | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
-  #probing: AbortController | undefined;
+  /** While the gateway is looked for. */
+  #search: AbortController | undefined;
   #isOpen = false;
 
-  /** `chats`: what is followed, each with the number of the last message that is here. */
+  /** `chats`: those to follow, each with the number of the last message that is here. */
   constructor(chats: () => ReadonlyMap<string, number>, listener: StreamListener) {
     this.#chats = chats;
     this.#listener = listener;
@@ -34,17 +38,37 @@ export class Stream {
 
   /** With the chats as they are now. */
   open(): void {
-    const isReplaced = this.#isOpen;
-    this.close();
     // A stream that takes the place of another one is no news, unless nothing comes of it.
-    if (!isReplaced) this.#listener.connection('connecting');
+    if (!this.#isOpen) this.#listener.connection('connecting');
+    this.#connect(() => this.#look());
+  }
+
+  close(): void {
+    this.#source?.close();
+    this.#source = undefined;
+    this.#isOpen = false;
+    this.#search?.abort();
+    this.#search = undefined;
+    clearTimeout(this.#timer);
+  }
+
+  /** Looks now, in place of some time later. */
+  retryNow(): void {
+    if (this.#isOpen) return;
+    this.close();
+    this.#look();
+  }
+
+  /** `refused`: for a stream that ends before it has begun. */
+  #connect(refused: () => void): void {
+    this.close();
     const source = new EventSource(api.eventsUrl(this.#chats()));
     this.#source = source;
     const on = (kind: string, listener: (data: string) => void): void =>
       source.addEventListener(kind, (event: MessageEvent<string>) => {
         if (this.#source !== source) return;
-        this.#expectSoon();
         this.#isOpen = true;
+        this.#expectSoon();
         this.#listener.connection('open');
         listener(event.data);
       });
@@ -54,59 +78,55 @@ export class Stream {
       this.#listener.event(chat, event);
     });
     source.onerror = () => {
-      // The line may have been cut by something in between, so it is only said when the gateway does not answer either.
+      const wasOpen = this.#isOpen;
       this.close();
+      if (!wasOpen) return refused();
+      // Something in between may have cut the line, so the page looks before it says that the gateway is gone.
       this.#listener.connection('connecting');
-      void this.#probe();
+      this.#look();
     };
-    this.#expectSoon();
-  }
-
-  close(): void {
-    this.#source?.close();
-    this.#source = undefined;
-    this.#isOpen = false;
-    this.#probing?.abort();
-    this.#probing = undefined;
-    clearTimeout(this.#timer);
-  }
-
-  /** Looks now, in place of some time later. */
-  retryNow(): void {
-    if (this.#source) return;
-    clearTimeout(this.#timer);
-    void this.#probe();
+    this.#timer = setTimeout(() => {
+      this.#listener.connection('waiting');
+      this.#timer = setTimeout(() => this.retryNow(), opensWithinMs - silenceMs);
+    }, silenceMs);
   }
 
   #expectSoon(): void {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => {
-      this.close();
-      this.#wait(0);
+      this.#listener.connection('waiting');
+      this.retryNow();
     }, silenceMs);
   }
 
-  #wait(ms: number): void {
-    this.#listener.connection('waiting');
-    this.#timer = setTimeout(() => void this.#probe(), ms);
+  #look(): void {
+    this.#search = new AbortController();
+    void this.#probe(this.#search.signal);
   }
 
-  async #probe(): Promise<void> {
-    if (this.#probing) return;
-    const probing = new AbortController();
-    this.#probing = probing;
-    // What hears nothing does not even say that it hears nothing.
-    this.#timer = setTimeout(() => probing.abort(), probeEveryMs);
-    const error = await api.ping(probing.signal).then(
+  async #probe(search: AbortSignal): Promise<void> {
+    // The next probe does not wait for the answer to this one, which may never come.
+    this.#probeIn(probeEveryMs, search);
+    const error = await api.ping(AbortSignal.any([search, AbortSignal.timeout(answersWithinMs)])).then(
       () => undefined,
       (reason: unknown) => reason,
     );
-    // Closed or opened meanwhile.
-    if (this.#probing !== probing) return;
-    this.#probing = undefined;
+    if (search.aborted) return;
+    if (error === undefined) return this.#connect(() => this.#lookLater());
+    if (error instanceof ApiError && error.status === 401) return this.#listener.signedOut();
+    this.#listener.connection('waiting');
+    if (error instanceof ApiError && error.status === 429) this.#probeIn(refusedEveryMs, search);
+  }
+
+  #probeIn(ms: number, search: AbortSignal): void {
     clearTimeout(this.#timer);
-    if (error === undefined) this.open();
-    else if (error instanceof ApiError && error.status === 401) this.#listener.signedOut();
-    else this.#wait(error instanceof ApiError && error.status === 429 ? refusedEveryMs : probing.signal.aborted ? 0 : probeEveryMs);
+    this.#timer = setTimeout(() => void this.#probe(search), ms);
+  }
+
+  /** The gateway answers, and gives no stream, as when too many pages are open. */
+  #lookLater(): void {
+    this.#listener.connection('waiting');
+    this.#search = new AbortController();
+    this.#probeIn(probeEveryMs, this.#search.signal);
   }
 }

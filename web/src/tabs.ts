@@ -1,7 +1,7 @@
 import { type Connection, Stream, silenceMs } from './stream.ts';
 import type { ChatEvent } from './wire.ts';
 
-/** What a tab shows. */
+/** A tab and the chat it shows. */
 interface Tab {
   id: string;
   chat: string | undefined;
@@ -32,7 +32,7 @@ interface Followed {
 }
 
 const lock = 'hermetic-stream-1';
-/** So many chats does the gateway take in one stream. */
+/** The gateway takes so many chats in one stream. */
 const maxChats = 20;
 /** Tabs that open together, or answer together, are one change. */
 const gatherMs = 30;
@@ -40,10 +40,10 @@ const gatherMs = 30;
 const hiddenMs = 30_000;
 
 /**
- * All tabs of this browser share one stream, because a browser opens six connections to a server. One tab holds it, by a lock of the
- * browser, and passes on what arrives. When that tab closes, the browser gives the lock to another one; when it is frozen, a tab that
- * can be seen takes it. Each tab knows the last message it has, so a new holder begins there. Where the browser has no locks, each tab
- * has a stream of its own.
+ * All tabs of this browser share one stream, because a browser opens six connections to a server. One tab holds it, by a
+ * lock of the browser, and passes events on. When that tab closes, the browser gives the lock to another one; when it is
+ * frozen, a tab that can be seen takes it. Each tab knows the last message it has, so a new holder begins there. Where the
+ * browser has no locks, each tab has a stream of its own.
  */
 export class Tabs {
   readonly #listener: TabsListener;
@@ -73,7 +73,7 @@ export class Tabs {
     });
     const { signal } = this.#closing;
     document.addEventListener('visibilitychange', () => this.#looked(), { signal });
-    // What was said while the page stood still was said to nothing.
+    // A page that stood still has missed events.
     document.addEventListener('resume', () => this.#announce(true), { signal });
     addEventListener('pageshow', ({ persisted }) => persisted && this.#announce(true), { signal });
     addEventListener('online', this.retryNow, { signal });
@@ -234,7 +234,7 @@ export class Tabs {
     return [this.#own, ...[...this.#others.values()].reverse()].sort((one, other) => Number(other.isVisible) - Number(one.isVisible));
   }
 
-  /** Of a chat that several tabs show, from the oldest of their numbers on. What arrives twice changes nothing. */
+  /** Of a chat that several tabs show, from the oldest of their numbers on: a message that arrives twice changes nothing. */
   #wanted(): Map<string, number> {
     const chats = new Map<string, number>();
     for (const { chat, seq } of this.#tabs()) {
