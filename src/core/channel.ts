@@ -68,7 +68,7 @@ export interface Button {
   label: string;
   /** At most 64 bytes, without meaning to a reader. */
   data: string;
-  /** Security: what a press answers to a question. Left out, it counts as a yes: a label tells people, and no program. */
+  /** The answer that a press gives to a question. Security: left out it counts as a yes; the label is for people. */
   kind?: 'yes' | 'no' | undefined;
 }
 

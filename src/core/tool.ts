@@ -108,8 +108,8 @@ export interface Tool extends ToolFace {
 export type ToolFailure = 'unknown-tool' | 'bad-input' | 'denied' | 'failed' | 'interrupted';
 
 /**
- * How a call ended, for people who watch: `done` succeeded. `answered`: that is not known, because its process goes on,
- * or the exit code is an answer, such as "no line matched".
+ * How a call ended, for people who watch. `done`: it succeeded. `answered`: that is not known, because its process
+ * goes on, or the exit code is an answer, such as "no line matched".
  */
 export interface CallOutcome {
   kind: 'done' | 'failed' | 'answered';

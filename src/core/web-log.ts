@@ -56,7 +56,7 @@ export interface ChatQuery {
 
 export interface ChatPage {
   chats: WebChat[];
-  /** Where to go on; undefined at the end. A search that looked through many may have found few, or none, before it. */
+  /** The place to go on at; undefined at the end. A search may have found few chats, or none, before it. */
   next: ChatPlace | undefined;
 }
 

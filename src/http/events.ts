@@ -39,7 +39,7 @@ export class Followers {
     });
   }
 
-  /** The chats of all tabs of a browser. Shows often that it is there, so that a page knows soon when the gateway is gone. */
+  /** The chats of all tabs of a browser. Beats often, so that a page knows soon when the gateway is gone. */
   async followSeveral(context: Context<Web>): Promise<Response> {
     const { maxFollowedChats, beatEveryMs } = this.#limits;
     const wanted = (context.req.queries('chat') ?? []).map((one) => one.split(':'));

@@ -14,8 +14,8 @@ export interface Localhost {
 }
 
 /**
- * Takes the other loopback address too, because `localhost` names both and browsers begin with `::1`. Security: another
- * user of this machine could listen there otherwise, and would be handed the code of the link.
+ * Takes the other loopback address too, because `localhost` names both and browsers begin with `::1`. Security:
+ * otherwise another user of this machine could listen there, and would be handed the code of the link.
  */
 export async function takeLocalhost(server: Server): Promise<Localhost> {
   const { address, port } = server.address() as AddressInfo;

@@ -5,7 +5,7 @@ import type { Page } from 'playwright-core';
 
 const source = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
-/** What a person with a disability stumbles over on the page as it is now, from moderate on: each rule with where it is broken. */
+/** Barriers of the page as it is now, from moderate on: each rule with the places where it is broken. */
 export async function barriers(page: Page): Promise<string[]> {
   // Transitions have ended, so that colours are those that stay.
   await page.evaluate(

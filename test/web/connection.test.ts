@@ -22,7 +22,7 @@ async function isGreen(page: Page): Promise<boolean> {
 
 const offline = (page: Page) => page.getByText('The gateway does not answer.');
 
-/** From now on only the test moves the clock of a connected page: what comes without that came without waiting for it. */
+/** From now on only the test moves the clock of a connected page, so that nothing comes by waiting. */
 async function stopClock(page: Page): Promise<void> {
   await pauseClock(page);
   // The jump to that time was a long silence.

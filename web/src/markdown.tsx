@@ -23,7 +23,7 @@ export const Markdown = memo(({ text }: { text: string }) => {
 /** Of headings in an answer, whose first is below the heading of the page. */
 const levels = new WeakMap<Token, number>();
 
-/** Each heading is at most one level below the one before it, also where the answer leaves levels out. `above`: depths of open headings. */
+/** Puts each heading at most one level below the one before it. `above`: the depths of the headings it is under. */
 function setLevels(tokens: readonly Token[], above: number[]): void {
   for (const token of tokens) {
     if (token.type === 'heading') {

@@ -40,10 +40,10 @@ const gatherMs = 30;
 const hiddenMs = 30_000;
 
 /**
- * All tabs of this browser share one stream, because a browser opens six connections to a server. One tab holds it, by a
- * lock of the browser, and passes events on. When that tab closes, the browser gives the lock to another one; when it is
- * frozen, a tab that can be seen takes it. Each tab knows the last message it has, so a new holder begins there. Where the
- * browser has no locks, each tab has a stream of its own.
+ * All tabs of this browser share one stream, because a browser opens six connections to a server. One tab holds it,
+ * by a lock of the browser, and passes events on. When that tab closes, the browser gives the lock to another one;
+ * when it is frozen, a tab that can be seen takes it. Each tab knows the last message it has, so a new holder begins
+ * there. Where the browser has no locks, each tab has a stream of its own.
  */
 export class Tabs {
   readonly #listener: TabsListener;
@@ -234,7 +234,7 @@ export class Tabs {
     return [this.#own, ...[...this.#others.values()].reverse()].sort((one, other) => Number(other.isVisible) - Number(one.isVisible));
   }
 
-  /** Of a chat that several tabs show, from the oldest of their numbers on: a message that arrives twice changes nothing. */
+  /** Of a chat in several tabs, from the lowest of their numbers on: a message that arrives twice changes nothing. */
   #wanted(): Map<string, number> {
     const chats = new Map<string, number>();
     for (const { chat, seq } of this.#tabs()) {

@@ -17,7 +17,7 @@ export interface ChatState {
 }
 
 const typingLastsMs = 8000;
-/** A page that could not be loaded is asked for again when the gateway is back, and at this pace where it answers with an error. */
+/** A page that could not be loaded is asked for again at this pace, and when the gateway is back. */
 const loadEveryMs = 5000;
 const usualFileBytes = 20 * 1024 * 1024;
 
