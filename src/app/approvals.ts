@@ -119,7 +119,7 @@ export class Approvals {
     this.note({ actor: 'hermetic', session: parts, kind: 'sandbox', what, outcome });
   }
 
-  /** What a running program made of configuration files that changed, by the command line or by hand. */
+  /** Configuration files changed, by the command line or by hand, and this program uses or refuses them. */
   noteConfig(what: AuditEvent['what'], outcome: 'in force' | 'refused'): void {
     this.note({ actor: 'hermetic', session: [], kind: 'config', what, outcome });
   }

@@ -28,7 +28,7 @@ export interface WebSecretsDeps {
 
 /** What the page does with secrets: the same as `hermetic secret`, in the same words. */
 export function webSecrets({ load, follow, obstacle, record, redact }: WebSecretsDeps): WebSecrets {
-  // What is read before a change still holds when it is made.
+  // One change at a time: a second one reads the files as the first one left them.
   const lane = new Lane();
   const settingsOf = ({ files }: LoadedConfig): SettingsEditor => new SettingsEditor({ files, actor: pageOwner, record, redact });
   /** The effect of a change that is written. */

@@ -53,7 +53,7 @@ export class Intake {
     parts.signal.addEventListener('abort', () => this.#full?.resolve(), { once: true });
   }
 
-  /** Whether memory has no room for another delivery: then none is to be taken before `room`, so that chats keep their order. */
+  /** Memory has no room for another delivery: none is to be taken before `room`, so that chats keep their order. */
   isFull(): boolean {
     const { name, log } = this.#parts;
     if (!this.#full && this.#held >= maxHeld) {

@@ -1,4 +1,4 @@
-/** Who acts in the audit log when somebody who was let in to the page does something there. */
+/** The actor in the audit log of all that is done on the page. */
 export const pageOwner = 'web:owner';
 
 /** A browser that was let in to the page. */
@@ -9,7 +9,7 @@ export interface SignIn {
   browser: string;
   /** Where it was let in from. */
   network: string;
-  /** What let it in. */
+  /** The way in which it was signed in. */
   by: 'link' | 'token';
   at: Date;
   /** To a minute or so. */
@@ -19,7 +19,7 @@ export interface SignIn {
 /** Who does something with the page, and from where. */
 export type PageVisitor = Pick<SignIn, 'browser' | 'network'>;
 
-/** What a cookie is found by. Security: of another token no cookie is good, and neither tells anything about it. */
+/** Names a cookie in the database. Security: a cookie is good under one token, and the names tell nothing about either. */
 export interface CookieKeys {
   /** Of the cookie. */
   digest: string;

@@ -9,7 +9,7 @@ const seenEveryMs = 60_000;
 /** 256 random bits. */
 const cookieShape = /^[\w-]{43}$/;
 
-/** What a browser shows to be let in. */
+/** A browser signs in with one of these. */
 export type Credential = { code: string } | { token: string };
 
 /** Decides who is the owner: by the token, by the cookie of a sign-in, or by a code that is good for one sign-in. */
@@ -61,7 +61,7 @@ export class Gatekeeper {
     try {
       return await this.#begin(visitor, 'link');
     } catch (error) {
-      // It let nobody in.
+      // The code was not used.
       this.#codes.set(name, endsAt);
       throw error;
     }

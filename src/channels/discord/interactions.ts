@@ -23,7 +23,7 @@ export class Interactions {
     this.#known.set(id, { ...known, at: Date.now() });
   }
 
-  /** False the second time, and when it cannot be answered any more: the first answer to an interaction acknowledges it. */
+  /** False the second time, and when it cannot be answered any more: the first answer acknowledges it. */
   claim(press: string): boolean {
     const known = this.find(press);
     if (!known || known.isClaimed) return false;

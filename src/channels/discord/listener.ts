@@ -81,13 +81,13 @@ export class Listener {
     this.resumed();
   }
 
-  /** What was not taken came again, or is being read. */
+  /** Events that were not taken come again, or are being read. */
   resumed(): void {
     this.#catchUp?.();
     this.#catchUp = undefined;
   }
 
-  /** Returns false when there is no room for it. Never throws: nothing that Discord sends may end the program or the connection. */
+  /** False when there is no room for it. Never throws: nothing that Discord sends may end the program or the connection. */
   take(event: GatewayDispatchPayload): boolean {
     const isSaid = event.t === GatewayDispatchEvents.MessageCreate || event.t === GatewayDispatchEvents.InteractionCreate;
     if (isSaid && this.#intake.isFull()) {

@@ -17,7 +17,7 @@ export interface WireParts {
   session: Session | undefined;
   onReady(ready: GatewayReadyDispatchData): void;
   onResumed(): void;
-  /** Returns whether it was taken: if not, the connection is cut before this event, which then comes again when the session is resumed. */
+  /** False when it was not taken: the connection is cut before this event, which comes again when the session is resumed. */
   onEvent(event: GatewayDispatchPayload): boolean;
   signal: AbortSignal;
 }

@@ -155,7 +155,8 @@ export class MissedMessages {
   }
 
   /**
-   * The oldest of what was said in a conversation. Slack gives the newest page first: where pages end that do not fit into memory is added to `ends`.
+   * The oldest of what was said in a conversation. Slack gives the newest page first: the ends of pages that do not fit
+   * into memory are added to `ends`.
    * undefined when the signal ended it.
    */
   async #said(workspace: Workspace, wanted: Range & { channel: string }, ends: string[]): Promise<Found[] | undefined> {
