@@ -7,7 +7,10 @@ import type { Store } from '../core/store.ts';
 import type { CliIo } from './io.ts';
 import { shellPerson } from './person.ts';
 
-/** For commands that change config.yaml or `.env`, also when those do not load as they are. Makes the home when there is none. */
+/**
+ * For commands that change config.yaml or `.env`, also when those do not load as they are. Makes the home when there
+ * is none.
+ */
 export async function withSettings<T>({ environment }: CliIo, work: (settings: SettingsEditor) => Promise<T>): Promise<T> {
   const home = findHome({ environment });
   prepareHome(home);

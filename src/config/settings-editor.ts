@@ -24,7 +24,8 @@ type Fact = Pick<AuditEvent, 'kind' | 'what' | 'outcome'>;
 const maxCharacters = 1_000;
 
 /**
- * The one door to config.yaml and `.env`: a change is tried, then recorded, then made. When it cannot be recorded nothing is changed.
+ * The one door to config.yaml and `.env`: a change is tried, then recorded, then made. When it cannot be recorded
+ * nothing is changed.
  * Changes of one editor follow each other.
  */
 export class SettingsEditor {

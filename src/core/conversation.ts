@@ -251,7 +251,8 @@ export type PairingOutcome =
 
 /**
  * Security: a code is stored as a salted, slow hash; reading the store is not enough to pair. What one person asks for, or one approver
- * gets wrong, takes nothing from anybody else. Every change, and every wrong code, is in the audit log, or was not made.
+ * gets wrong, takes nothing from anybody else. Every change, and every wrong code, is in the audit log, or was not
+ * made.
  */
 export interface PairingLedger {
   /**

@@ -19,7 +19,9 @@ export interface SignIn {
 /** Who does something with the page, and from where. */
 export type PageVisitor = Pick<SignIn, 'browser' | 'network'>;
 
-/** Names a cookie in the database. Security: a cookie is good under one token, and the names tell nothing about either. */
+/**
+ * Names a cookie in the database. Security: a cookie is good under one token, and the names tell nothing about either.
+ */
 export interface CookieKeys {
   /** Of the cookie. */
   digest: string;

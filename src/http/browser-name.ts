@@ -19,7 +19,7 @@ const systems = [
 
 const maxCharacters = 60;
 
-/** What a browser calls itself, in words: `Firefox 140 on Linux`. It may claim to be another one. */
+/** The name that a browser gives itself, in words: `Firefox 140 on Linux`. It may claim to be another one. */
 export function browserName(userAgent: string): string {
   // Every one of them claims to be some of the others; the most particular claim comes first.
   const text = userAgent.slice(0, 500);

@@ -14,7 +14,7 @@ import { isLoopback, type Site } from './site.ts';
 
 export type Web = { Bindings: HttpBindings; Variables: { credentials?: Credentials } };
 
-/** What a request shows of who makes it. */
+/** The signs of who makes a request. */
 interface Credentials {
   isOwner: boolean;
   isAttempt: boolean;

@@ -87,7 +87,10 @@ export class Listener {
     this.#catchUp = undefined;
   }
 
-  /** False when there is no room for it. Never throws: nothing that Discord sends may end the program or the connection. */
+  /**
+   * False when there is no room for it. Never throws: nothing that Discord sends may end the program or the
+   * connection.
+   */
   take(event: GatewayDispatchPayload): boolean {
     const isSaid = event.t === GatewayDispatchEvents.MessageCreate || event.t === GatewayDispatchEvents.InteractionCreate;
     if (isSaid && this.#intake.isFull()) {

@@ -17,7 +17,10 @@ export interface WireParts {
   session: Session | undefined;
   onReady(ready: GatewayReadyDispatchData): void;
   onResumed(): void;
-  /** False when it was not taken: the connection is cut before this event, which comes again when the session is resumed. */
+  /**
+   * False when it was not taken: the connection is cut before this event, which comes again when the session is
+   * resumed.
+   */
   onEvent(event: GatewayDispatchPayload): boolean;
   signal: AbortSignal;
 }

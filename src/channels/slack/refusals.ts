@@ -13,7 +13,10 @@ export interface RefusalParts {
 /** Names only, and fewer than this many are enough for every conversation of a workspace. */
 const maxChats = 10_000;
 
-/** Leaves messages with Slack while there is no room for them in memory. Slack does not deliver all of them again, so they are read afterwards. */
+/**
+ * Leaves messages with Slack while there is no room for them in memory. Slack does not deliver all of them again, so
+ * they are read afterwards.
+ */
 export class Refusals {
   readonly #parts: RefusalParts;
   /** Where something was refused, since there is no room. */

@@ -61,7 +61,10 @@ export class Retries {
     this.#pausing.set(entry.seq, setTimeout(again, backoffMs(tries, pauses)));
   }
 
-  /** A look at what waits failed: the next one comes by itself when the store is at fault. Throws the error, of those of the store in a row the first. */
+  /**
+   * A look at what waits failed: the next one comes by itself when the store is at fault. Throws the error, of those
+   * of the store in a row the first.
+   */
   readonly stalled = (error: unknown): void => {
     if (!isStoreFault(error)) throw error;
     this.#stalls += 1;

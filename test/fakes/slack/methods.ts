@@ -172,7 +172,10 @@ function withReplies(world: SlackWorld, message: FakeMessage): FakeMessage {
   return last ? { ...message, thread_ts: message.ts, reply_count: replies.length, latest_reply: last.ts } : message;
 }
 
-/** A part of what was said in a range of time. The cursor is where the next part begins, also when something is said meanwhile. */
+/**
+ * A part of what was said in a range of time. The cursor is where the next part begins, also when something is said
+ * meanwhile.
+ */
 function page(
   all: readonly FakeMessage[],
   { oldest = '0', latest = '9999999999', inclusive, limit = 100, cursor }: Record<string, unknown>,
