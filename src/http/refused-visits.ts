@@ -4,8 +4,8 @@ import { Rate } from '../lib/rate.ts';
 const recordsPerMinute = 6;
 
 /**
- * Records of those who were not let in. Security: an attacker who comes often does not fill the log; the next record tells how many
- * had none.
+ * Records of those who were not let in. Security: an attacker who comes often does not fill the log; the next record
+ * tells how many had none.
  */
 export class RefusedVisits {
   readonly #signIns: SignInLedger;
