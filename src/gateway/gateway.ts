@@ -69,7 +69,8 @@ export class Gateway {
     const key = keyOf(incoming);
     if (this.#told.has(key)) return;
     this.#told.set(key, true);
-    void this.#deps.outbox.noticed(incoming, `Your answer is not stored yet, so it does not count yet: ${errorText(error)}`);
+    // Security: people in chats are not told where the database is.
+    void this.#deps.outbox.noticed(incoming, unstoredText);
   }
 
   /** Ends the turn that runs in this session. False when none does. */
@@ -124,6 +125,9 @@ export class Gateway {
 
   readonly #logError = (error: unknown): void => this.#deps.log(errorText(error));
 }
+
+const unstoredText =
+  'Your answer is not stored yet, so it does not count yet: the database of the gateway takes no writes, as when its disk is full.';
 
 /** Message ids are unique in one place only. */
 function keyOf({ place, id }: Incoming): string {

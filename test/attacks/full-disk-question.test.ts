@@ -8,7 +8,7 @@ import { Program } from '../gateway/program.ts';
 import { describeNeeding } from '../needs.ts';
 import { until } from '../until.ts';
 
-const noSpace = /not stored yet.*cannot be written: no space is left/;
+const noSpace = /^Your answer is not stored yet.*takes no writes, as when its disk is full\.$/;
 
 describeNeeding(['mount'], 'a question that is open while the disk is full', () => {
   let program: Program;

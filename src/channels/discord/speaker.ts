@@ -26,9 +26,9 @@ import type { OwnThreads } from './own-threads.ts';
 import { filePlaceOf, interactionPrefix } from './parse.ts';
 
 const uploadMs = 300_000;
-/** A typing indicator is not worth waiting for. */
 /** Discord waits three seconds for what acknowledges an interaction. */
 const acknowledgementMs = 1_500;
+/** A typing indicator is not worth waiting for. */
 const politenessMs = 5000;
 /** Commands are longer than messages can be; there is room left for signs that format it. */
 const maxShownCommand = 1000;
