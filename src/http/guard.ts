@@ -165,7 +165,9 @@ export function signInOf(context: Context<Web>): SignIn | undefined {
 }
 
 export function visitorOf(context: Context<Web>, trustForwarded: boolean): PageVisitor {
-  return { browser: browserName(context.req.header('user-agent') ?? ''), network: addressOf(context, trustForwarded) };
+  const address = remoteAddress(context, trustForwarded);
+  const network = isLoopback(address) ? 'this machine' : clientNetwork(address);
+  return { browser: browserName(context.req.header('user-agent') ?? ''), network };
 }
 
 /**
@@ -194,9 +196,13 @@ export function tooMany(context: Context<Web>, seconds: number): Response {
   return refusal(context, 429, `Too many requests. Try again in ${seconds} s.`);
 }
 
-function addressOf(context: Context<Web>, trustForwarded: boolean): string {
+export function addressOf(context: Context<Web>, trustForwarded: boolean): string {
+  return clientNetwork(remoteAddress(context, trustForwarded));
+}
+
+function remoteAddress(context: Context<Web>, trustForwarded: boolean): string {
   const forwarded = trustForwarded ? context.req.header('x-forwarded-for')?.split(',').at(-1)?.trim() : undefined;
-  return clientNetwork(forwarded || context.env.incoming.socket.remoteAddress || 'unknown');
+  return (forwarded || context.env.incoming.socket.remoteAddress || 'unknown').replace(/^::ffff:/, '');
 }
 
 /** The names under which the cookie may be: a browser keeps the one with the prefix only when it came encrypted. */

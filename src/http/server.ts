@@ -18,6 +18,7 @@ import { Gatekeeper } from './auth.ts';
 import { bodyOf, tooLarge } from './body.ts';
 import { Followers } from './events.ts';
 import {
+  addressOf,
   cookieNames,
   type GuardParts,
   guardAll,
@@ -208,7 +209,7 @@ async function logIn(context: Context<Web>, guard: GuardParts): Promise<Response
   // Security: the right one counts however many wrong ones came from the same address, which the owner may share with others.
   const cookie = await keeper.signIn(body, visitor);
   if (!cookie) {
-    const wait = failures.take(visitor.network);
+    const wait = failures.take(addressOf(context, trustForwarded));
     if (wait > 0) return tooMany(context, wait);
     await refused.note(visitor, 'code' in body ? 'a link that was used or is too old' : 'a wrong token');
     return refusal(context, 401, 'code' in body ? 'This link was used already, or is too old.' : 'This is not the token.');

@@ -1,4 +1,6 @@
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { type IncomingMessage, request } from 'node:http';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -52,8 +54,8 @@ describe('sign-ins', () => {
     expect(found).toHaveLength(2);
     expect(found).toEqual(
       expect.arrayContaining([
-        expect.objectContaining({ browser: 'Firefox 140 on Linux', network: '127.0.0.1', by: 'link', isThis: true }),
-        expect.objectContaining({ browser: 'Safari 18 on iPhone', network: '127.0.0.1', by: 'token', isThis: false }),
+        expect.objectContaining({ browser: 'Firefox 140 on Linux', network: 'this machine', by: 'link', isThis: true }),
+        expect.objectContaining({ browser: 'Safari 18 on iPhone', network: 'this machine', by: 'token', isThis: false }),
       ]),
     );
     const other = found.find(({ isThis }) => !isThis)?.id;
@@ -61,6 +63,18 @@ describe('sign-ins', () => {
     expect([await statusOf(phone), await statusOf(desk)]).toEqual([401, 200]);
     expect((await ask(`/api/sign-ins/${other}`, desk, 'DELETE')).status).toBe(404);
     expect(await listed(desk)).toHaveLength(1);
+  });
+
+  it('names the network of a browser behind a server that is told to be there', async () => {
+    await start({ server: { behindTls: true, publicUrl: 'https://chat.example' } });
+    const headers = { ...asPage(), host: 'chat.example', origin: 'https://chat.example', 'x-forwarded-for': '1.2.3.4, 2001:db8::7' };
+    const sent = request({ host: '127.0.0.1', port: gateway.server.port, path: '/api/login', method: 'POST', headers }).end(
+      JSON.stringify({ token }),
+    );
+    const [answer] = (await once(sent, 'response')) as [IncomingMessage];
+    answer.resume();
+    expect(answer.statusCode).toBe(200);
+    expect(await gateway.store.signIns.list(new Date())).toMatchObject([{ network: '2001:db8:0:0::/64' }]);
   });
 
   it('signing out ends the cookie itself, not only what the browser keeps of it', async () => {
@@ -134,7 +148,7 @@ describe('records of the page', () => {
     const { url } = (await (await gateway.post('/api/links')).json()) as { url: string };
     await signIn(codeOf(url));
     expect(await records()).toMatchObject([
-      { actor: 'unknown', outcome: 'refused', what: { browser: 'Firefox 140 on Linux', network: '127.0.0.1', why: 'a wrong token' } },
+      { actor: 'unknown', outcome: 'refused', what: { browser: 'Firefox 140 on Linux', network: 'this machine', why: 'a wrong token' } },
       { actor: 'unknown', outcome: 'refused', what: { browser: 'curl/8.0', why: 'a link that was used or is too old' } },
       { actor: 'unknown', outcome: 'refused', what: { why: 'a wrong token' } },
       { actor: 'web:owner', outcome: 'link made' },

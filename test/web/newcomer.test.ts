@@ -102,6 +102,8 @@ describeInChromium('a newcomer', (rig) => {
       await say(page, 'My disk is full. Can you remove the build directory of the project?');
       const asking = page.getByRole('group', { name: 'Needs your answer' });
       await asking.getByText('rm -rf /project/build', { exact: false }).first().waitFor();
+      await page.getByText('waiting for an answer to its question').waitFor();
+      await until('it can be answered', () => asking.getByRole('button', { name: 'Once' }).isEnabled());
       expect(existsSync(build)).toBe(true);
       await takePicture(page, 'web-chat.png');
       await asking.getByRole('button', { name: 'Once' }).click();

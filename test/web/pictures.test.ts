@@ -81,6 +81,8 @@ describeInChromium('the picture of the page', (rig) => {
       }
       const asking = page.getByRole('group', { name: 'Needs your answer' });
       await asking.getByText('rm -rf /project/build', { exact: false }).first().waitFor();
+      await page.getByText('waiting for an answer to its question').waitFor();
+      await until('it can be answered', () => asking.getByRole('button', { name: 'Once' }).isEnabled());
       await page.getByRole('group', { name: 'terminal: failed, exit code 1' }).waitFor();
       await page.getByRole('group', { name: 'read_file: done' }).waitFor();
       expect(await page.locator('.session-title').count()).toBe(3);
