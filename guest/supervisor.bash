@@ -7,6 +7,7 @@ if ((BASH_VERSINFO[0] < 5)); then
 fi
 
 cd /
+base=$1
 # Nothing arrives in `remarks` but what bash remarks on how its child ended: while it is empty it is also a pause that needs no process.
 exec 241>&1 242>&2 246<&0 </dev/null {remarks}<> <(:) 2>&"$remarks"
 IFS=' ' read -r key length <&246 && IFS= read -rN "$length" shell <&246 || exit 0
@@ -24,6 +25,17 @@ hear() { [[ $1 =~ ^\[[0-9]+\].?\ +(Done|Exit|Stopped) ]] || killed=1; }
 
 rest() { if IFS= read -rt "$1" remark <&"$remarks"; then hear "$remark"; fi; }
 
+# Whether a tether of this host is there, which has more words than a supervisor.
+is_tethered() {
+  local process words
+  for process in /proc/[0-9]*; do
+    words=()
+    { mapfile -td '' words <"$process/cmdline"; } 2>/dev/null
+    if [[ ${words[5]-} == hermetic && ${words[6]-} == "$base" && ${words[7]-} ]]; then return 0; fi
+  done
+  return 1
+}
+
 has_ended= wait_seconds=600
 # The tether says by TERM that the host reads this stream no more. What a command left running must not lose its streams: a busy one ends after that.
 is_busy= is_let_go=
@@ -36,7 +48,11 @@ set -m
 # The words of the host, and for a shell that does not wait, the messages to it. Input that a command left unread does not begin with the key.
 while IFS=' ' read -r said mark __hermetic_nonce mode rows columns early_length <&246 && [[ $said == "$key" ]]; do
   early= from=0 killed= is_busy=1
-  ((early_length == 0)) || LC_ALL=C IFS= read -rN "$early_length" early <&246 || exit 0
+  if ((early_length)); then
+    LC_ALL=C IFS= read -rN "$early_length" early <&246 || exit 0
+    # Its command begins at once, and nothing would end it: the host was gone before this process began.
+    is_tethered || exit 0
+  fi
   # All that an earlier command printed is before these.
   __hermetic_frame b '' >&241
   __hermetic_frame b "$$" >&242
@@ -76,5 +92,11 @@ while IFS=' ' read -r said mark __hermetic_nonce mode rows columns early_length 
   done
   exit 0
 done
-# The input ended with the command's, so nothing here tells when the host has all of the output. The tether does, and when the host is gone.
-if [[ $has_ended ]]; then read -rt "$wait_seconds" _ <&"$remarks"; fi
+# The input ended with the command's, so nothing here tells when the host has all of the output. The tether does, and when the host is gone. One that
+# was ended is replaced in a moment; without any the host is gone.
+untethered=0
+while [[ $has_ended ]] && ((wait_seconds > 0 && untethered < 2)); do
+  if is_tethered; then untethered=0; else ((++untethered)); fi
+  read -rt 5 _ <&"$remarks"
+  ((wait_seconds -= 5))
+done

@@ -2,9 +2,11 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { removeTree } from '../../src/backends/sandbox-directory.ts';
 import type { OpenSandbox, SandboxSpec } from '../../src/core/sandbox.ts';
 import { proofText, prove } from '../../src/proof/index.ts';
 import { putFile } from '../../src/tools/files/put-file.ts';
+import { Hermetic } from '../cli/hermetic.ts';
 import { collect, sleepers, sleepMark, untilAsleep, useRig } from '../contracts/sandbox/rig.ts';
 import { sandboxContract } from '../contracts/sandbox.ts';
 import { describeBackend, type TestEngine, withDocker } from '../engines.ts';
@@ -35,6 +37,13 @@ await describeBackend(
 /** How many commands the engine was asked to start. */
 function execs(): number {
   return relay.requests.filter((request) => /^POST .*\/exec\/\w+\/start/.test(request)).length;
+}
+
+const listProcesses = 'for file in /proc/[0-9]*/cmdline; do tr "\\0" " " <$file; echo; done';
+
+/** The number of its program for each supervisor: no other process has this line, which follows that of the script. */
+function supervisorsIn(list: string): string[] {
+  return list.split('\n').flatMap((line) => /^ hermetic (\d+) $/.exec(line)?.[1] ?? []);
 }
 
 function remoteTests(engine: TestEngine): void {
@@ -76,13 +85,11 @@ function remoteTests(engine: TestEngine): void {
     expect(await sleepers(rig.sandbox, mark)).toBe(0);
   });
 
-  /** Supervisors of streams are the only processes with this line, and no others than these are needed for the next commands. */
+  /** No others than these are needed for the next commands. */
   const untilFewSupervise = (sandbox: OpenSandbox): Promise<unknown> =>
     until('few supervisors are left', async () => {
-      const { stdout } = await collect(
-        await sandbox.exec({ command: 'for file in /proc/[0-9]*/cmdline; do tr "\\0" " " <$file; echo; done' }),
-      );
-      return stdout.split('\n').filter((line) => /^bash --noprofile .* hermetic $/.test(line)).length <= 3;
+      const { stdout } = await collect(await sandbox.exec({ command: listProcesses }));
+      return supervisorsIn(stdout).length <= 3;
     });
 
   it('carries command after command on the same two streams', async () => {
@@ -137,6 +144,28 @@ function remoteTests(engine: TestEngine): void {
     const sandbox = await engine.open(spec);
     await untilFewSupervise(sandbox);
     await sandbox.destroy();
+  });
+
+  it('leaves no process behind in the container of a session for which the program was started again and again', async () => {
+    const hermetic = new Hermetic({
+      TERMINAL_ENV: 'docker',
+      TERMINAL_DOCKER_IMAGE: engine.context.docker.image,
+      TERMINAL_NETWORK: 'none',
+      TERMINAL_DOCKER_HOST: relay.host,
+    });
+    onTestFinished(async () => {
+      await hermetic.run(['sandbox', 'destroy', 'default']);
+      await removeTree(hermetic.home);
+    });
+    const run = async (command: string): Promise<string> => {
+      const { code, stdout, stderr } = await hermetic.run(['run', '--', command]);
+      expect(code, stderr).toBe(0);
+      return stdout;
+    };
+    for (let round = 0; round < 8; round += 1) expect(await run('echo text')).toBe('text\n');
+    await Promise.all(Array.from({ length: 8 }, () => run('echo text')));
+    // Each program has a number of its own, and the one that looks has it too.
+    await until('only its own supervisors are left', async () => new Set(supervisorsIn(await run(listProcesses))).size === 1);
   });
 
   it('hides its own scripts from the list of processes', async () => {

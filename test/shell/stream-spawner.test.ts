@@ -1,14 +1,19 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
+import type { ExecRequest } from '../../src/core/sandbox.ts';
 import { ShellSession } from '../../src/shell/session.ts';
 import { memoryStateStore } from '../../src/shell/state-store.ts';
 import type { Attach, AttachedCommand } from '../../src/shell/streams/attached-command.ts';
 import { StreamSpawner } from '../../src/shell/streams/stream-spawner.ts';
 import { collect, sleepMark } from '../contracts/sandbox/rig.ts';
 import { processesWith } from '../engines.ts';
+import { itNeeding } from '../needs.ts';
 import { until } from '../until.ts';
 
 const children = new Set<ChildProcessWithoutNullStreams>();
@@ -262,6 +267,85 @@ describe('a shell over streams', () => {
     await letGo.promise;
     await delay(0);
     expect(refused).toEqual([]);
+  });
+
+  const beginsLate = async (request: Partial<ExecRequest>): Promise<void> => {
+    const here = attachHere();
+    const marker = join(mkdtempSync(join(tmpdir(), 'hermetic-late-')), 'marker');
+    const tethers: AttachedCommand[] = [];
+    const late = Promise.withResolvers<void>();
+    const started: AttachedCommand[] = [];
+    let streams = 0;
+    let said = '';
+    const session = await open(async (command) => {
+      if (isOfTether(command)) {
+        const tether = await here(command);
+        tethers.push(tether);
+        return tether;
+      }
+      streams += 1;
+      if (streams === 1) return await here(command);
+      // As of an engine that has taken the command, and starts it later.
+      const [stdout, stderr] = [new PassThrough(), new PassThrough()];
+      const stdin = new PassThrough({
+        highWaterMark: 1024 * 1024,
+        transform: (chunk, _encoding, done) => {
+          said += chunk;
+          done(null, chunk);
+        },
+      });
+      void late.promise.then(async () => {
+        const whole = await here(command);
+        started.push(whole);
+        stdin.pipe(whole.stdin);
+        whole.stdout.pipe(stdout);
+        whole.stderr.pipe(stderr);
+      });
+      const exitCode = async (): Promise<undefined> => undefined;
+      return { stdin, stdout, stderr, exitCode, ref: () => undefined, unref: () => undefined, destroy: () => void stdin.end() };
+    });
+    const running = await session.exec({ command: 'sleep 97533' });
+    const waiting = await session.exec({ command: 'echo begun >"$1"', args: [marker], ...request });
+    await until('its shell is asked for', () => said.includes(request.terminal ? 'echo begun' : ' warm '));
+    session.close();
+    await spawners.at(-1)?.close();
+    expect(await running.exit).toEqual({ kind: 'signaled', signal: 'KILL' });
+    for (const tether of tethers) await tether.exitCode();
+    late.resolve();
+    expect(await waiting.exit).toEqual({ kind: 'lost', reason: 'the sandbox was closed' });
+    await until('they are started', () => started.length === streams - 1);
+    await Promise.all(started.map((one) => one.exitCode()));
+    expect(existsSync(marker)).toBe(false);
+    rmSync(dirname(marker), { recursive: true });
+  };
+
+  it('begins no command whose shell comes up after the close, and leaves no process for it', () => beginsLate({}));
+
+  itNeeding(['script'], 'begins no command on a terminal whose shell comes up after the close, and leaves no process for it', () =>
+    beginsLate({ terminal: { rows: 24, columns: 80 } }),
+  );
+
+  it('ends the supervisor of a command with input when no tether is there that could tell it to', async () => {
+    const tethers: ChildProcessWithoutNullStreams[] = [];
+    const supervisors: AttachedCommand[] = [];
+    const here = attachHere();
+    const session = await open(async (command) => {
+      if (!isOfTether(command)) {
+        const stream = await here(command);
+        supervisors.push(stream);
+        return { ...stream, destroy: () => undefined };
+      }
+      if (tethers.length > 0) throw new Error('the connection was cut');
+      const [program = '', ...args] = command;
+      const child = spawn(program, args);
+      tethers.push(child);
+      return attached(child);
+    });
+    const handle = await session.exec({ command: 'cat', stdin: 'open' });
+    handle.closeStdin();
+    expect(await handle.exit).toEqual({ kind: 'exited', code: 0 });
+    tethers[0]?.kill('SIGKILL');
+    await supervisors[0]?.exitCode();
   });
 
   it('kills the foreground processes of a command when the program closes', async () => {

@@ -40,6 +40,7 @@ export class StreamShell implements Shell {
   #begun: boolean;
   /** The command has no input. */
   #isInputEmpty = false;
+  #isUp = false;
   #over = false;
   #released = false;
 
@@ -52,6 +53,7 @@ export class StreamShell implements Shell {
     this.#input = new Writable({
       construct: (done) => void Promise.all([this.#ready.promise, opening.tethered]).then(() => done(), done),
       write: (chunk: Buffer, _encoding, done) => {
+        if (this.#over) return done();
         if (isCallSent) this.#stream?.write(chunk, done);
         else this.#stream?.tell(chunk, done);
         isCallSent = true;
@@ -75,6 +77,7 @@ export class StreamShell implements Shell {
         stream.ref();
         await stream.start(words, nonce, this, { receive: (record) => this.#heard(record), over: (reason) => this.#cut(reason) });
         if (!this.#begun) stream.unref();
+        this.#isUp = true;
         return this.#ready.resolve();
       } catch (error) {
         const retryMs = retriesMs[attempt];
@@ -102,12 +105,16 @@ export class StreamShell implements Shell {
     this.#owner.receive(record);
   }
 
-  /** A property, so that it can be kept in a set and called from there. */
-  readonly lost = (reason: string): void => {
+  lost(reason: string): void {
     if (this.#over) return;
     this.#end();
     this.#owner.lost(reason);
-  };
+  }
+
+  /** Security: this program has detached, so a command that has not begun never does: nothing would end it with this program. */
+  detached(): void {
+    if (!this.#isUp) this.lost('the sandbox was closed');
+  }
 
   #end(): void {
     this.#over = true;

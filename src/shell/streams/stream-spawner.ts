@@ -40,9 +40,10 @@ export class StreamSpawner implements Spawner {
   readonly #streams: ShellStreams;
   readonly #tether: Tether;
   readonly #base: number;
-  readonly #shells = new Set<(reason: string) => void>();
+  readonly #shells = new Set<StreamShell>();
   #count = 0;
   #isOver = false;
+  #isClosed = false;
 
   /** Does not wait for the sandbox to answer: the first shell does. */
   static async start(options: StreamSpawnerOptions): Promise<StreamSpawner> {
@@ -71,7 +72,7 @@ export class StreamSpawner implements Spawner {
     });
     this.ended = ended.then((reason) => {
       this.#isOver = true;
-      for (const lost of this.#shells) lost(reason);
+      for (const shell of this.#shells) shell.lost(reason);
       return reason;
     });
     this.#tether = new Tether({
@@ -103,17 +104,18 @@ export class StreamSpawner implements Spawner {
         },
         lost: (reason) => {
           // A tether that stays does not notice, and one that was cut off with it may not have known of it.
-          if (!this.#isOver) void this.#tether.kill(mark, 'KILL').catch(() => undefined);
+          if (!this.#isOver && !this.#isClosed) void this.#tether.kill(mark, 'KILL').catch(() => undefined);
           lost(reason);
         },
         forget: () => {
-          this.#shells.delete(shell.lost);
+          this.#shells.delete(shell);
           this.#tether.ended(mark);
         },
         kill: (signal) => this.#tether.kill(mark, signal),
       },
     );
-    this.#shells.add(shell.lost);
+    this.#shells.add(shell);
+    if (this.#isClosed) queueMicrotask(() => shell.detached());
     return shell;
   }
 
@@ -126,6 +128,8 @@ export class StreamSpawner implements Spawner {
   }
 
   async close(): Promise<void> {
+    this.#isClosed = true;
+    for (const shell of this.#shells) shell.detached();
     this.#streams.close();
     this.#tether.close();
   }
