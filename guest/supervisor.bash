@@ -92,8 +92,8 @@ while IFS=' ' read -r said mark __hermetic_nonce mode rows columns early_length 
   done
   exit 0
 done
-# The input ended with the command's, so nothing here tells when the host has all of the output. The tether does, and when the host is gone. One that
-# was ended is replaced in a moment; without any the host is gone.
+# The input ended with the command's, so nothing here tells when the host has all of the output. The tether does, and
+# when the host is gone. One that was ended is replaced in a moment; without any the host is gone.
 untethered=0
 while [[ $has_ended ]] && ((wait_seconds > 0 && untethered < 2)); do
   if is_tethered; then untethered=0; else ((++untethered)); fi

@@ -111,7 +111,10 @@ export class StreamShell implements Shell {
     this.#owner.lost(reason);
   }
 
-  /** Security: this program has detached, so a command that has not begun never does: nothing would end it with this program. */
+  /**
+   * Security: this program has detached, so a command that has not begun never does: nothing would end it with this
+   * program.
+   */
   detached(): void {
     if (!this.#isUp) this.lost('the sandbox was closed');
   }
