@@ -182,6 +182,18 @@ await describeBackend('bubblewrap', (engine) => {
     expect(await text(of('third'), 'echo in')).toBe('in\n');
   });
 
+  it('opens the sandbox for a command that joined an opening, when the one that began it is aborted', async () => {
+    const { of } = poolOf({ maxOpen: 1 });
+    const busy = await of('busy').exec({ command: 'read line', stdin: 'open' });
+    const controller = new AbortController();
+    const first = of('shared').open(controller.signal);
+    const second = text(of('shared'), 'echo in');
+    controller.abort(new Error('enough'));
+    await expect(first).rejects.toThrow('enough');
+    busy.closeStdin();
+    expect(await second).toBe('in\n');
+  });
+
   it('frees the place of a sandbox that cannot be opened', async () => {
     const failing = poolOf({ maxOpen: 1, open: () => Promise.reject(new Error('no space')) });
     await expect(failing.of('a').open()).rejects.toThrow('no space');

@@ -34,6 +34,12 @@ export interface PooledOptions<T extends Opened> {
   left(error: Error): void;
 }
 
+interface Opening<T> {
+  work: Promise<T>;
+  /** Of who asked first. */
+  signal: AbortSignal | undefined;
+}
+
 const trace = tracer('pool');
 
 const examinationMs = 5_000;
@@ -53,7 +59,7 @@ export class PooledSandbox<T extends Opened = Opened> implements Sandbox {
   wasOpened = false;
   readonly #options: PooledOptions<T>;
   #open: T | undefined;
-  #opening: Promise<T> | undefined;
+  #opening: Opening<T> | undefined;
   #closing: Promise<void> | undefined;
   #lost: string | undefined;
   /** Why the last command was lost; then the sandbox may be too. */
@@ -114,7 +120,7 @@ export class PooledSandbox<T extends Opened = Opened> implements Sandbox {
     return this.#opening && { queued: this.#queued };
   }
 
-  /** Makes sure that it is open. When several do at once, the first one's signal counts. */
+  /** Makes sure that it is open. When several do at once, the first one's signal counts; when that aborts, it is opened for the next one. */
   async open(signal?: AbortSignal): Promise<T> {
     return await this.#during(async (opened) => opened, signal);
   }
@@ -164,7 +170,7 @@ export class PooledSandbox<T extends Opened = Opened> implements Sandbox {
 
   /** Closes it, also when something runs in it. */
   async end(): Promise<void> {
-    await this.#opening?.catch(() => undefined);
+    await this.#opening?.work.catch(() => undefined);
     if (this.#open) await this.#detach(this.#open, 'close');
   }
 
@@ -243,12 +249,25 @@ export class PooledSandbox<T extends Opened = Opened> implements Sandbox {
       this.listener.notice(replaced, replaced);
       await this.#detach(opened, 'stop');
     }
-    while (this.#closing !== undefined) await this.#closing.catch(() => undefined);
-    if (this.#open) return this.#open;
-    this.#opening ??= this.#make(signal).finally(() => {
+    for (;;) {
+      while (this.#closing !== undefined) await this.#closing.catch(() => undefined);
+      if (this.#open) return this.#open;
+      const first = this.#opening ?? this.#begin(signal);
+      try {
+        return await first.work;
+      } catch (error) {
+        // Who asked first has stopped, and who joined has not.
+        if (!first.signal?.aborted || first.signal === signal || signal?.aborted) throw error;
+      }
+    }
+  }
+
+  #begin(signal: AbortSignal | undefined): Opening<T> {
+    const work = this.#make(signal).finally(() => {
       this.#opening = undefined;
     });
-    return await this.#opening;
+    this.#opening = { work, signal };
+    return this.#opening;
   }
 
   /** Whether it is to be replaced now. Not while a command runs, and not for variables while anything does: commands are given those. */
