@@ -120,7 +120,10 @@ export class PooledSandbox<T extends Opened = Opened> implements Sandbox {
     return this.#opening && { queued: this.#queued };
   }
 
-  /** Makes sure that it is open. When several do at once, the first one's signal counts; when that aborts, it is opened for the next one. */
+  /**
+   * Makes sure that it is open. When several do at once, the first one's signal counts; when that aborts, it is opened
+   * for the next one.
+   */
   async open(signal?: AbortSignal): Promise<T> {
     return await this.#during(async (opened) => opened, signal);
   }
