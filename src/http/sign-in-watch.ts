@@ -25,7 +25,9 @@ export class SignInWatch {
     const open = this.#open.get(id) ?? { ended: new AbortController(), uses: 0 };
     open.uses += 1;
     this.#open.set(id, open);
-    this.#timer ??= setInterval(() => void this.look(), lookMs).unref();
+    this.#timer ??= setInterval(() => {
+      if (this.#looking === undefined) void this.look();
+    }, lookMs).unref();
     let isReleased = false;
     const release = (): void => {
       if (isReleased) return;
@@ -38,10 +40,12 @@ export class SignInWatch {
 
   /** Resolves when what has ended by now is ended here too. */
   async look(): Promise<void> {
-    this.#looking ??= this.#look().finally(() => {
-      this.#looking = undefined;
-    });
+    // One that is under way may have begun before the end.
     await this.#looking;
+    const looking = this.#look();
+    this.#looking = looking;
+    await looking;
+    if (this.#looking === looking) this.#looking = undefined;
   }
 
   async #look(): Promise<void> {
