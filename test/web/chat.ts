@@ -22,8 +22,9 @@ export async function untilSaid(page: Page, expected: readonly string[]): Promis
   await until(`the page says ${expected.join(' | ')}`, async () => {
     last = await said(page);
     return JSON.stringify(last) === JSON.stringify(expected);
-  }).catch((error: unknown) => {
-    expect(last, String(error)).toEqual(expected);
+  }).catch(async (error: unknown) => {
+    const shown = await page.evaluate("[location.hash, document.querySelector('textarea')?.value, document.body.innerText].join('\\n')");
+    expect(last, `${String(error)}\n${String(shown)}`).toEqual(expected);
   });
 }
 

@@ -173,6 +173,21 @@ describeInChromium('a page whose gateway is gone', (rig) => {
     expect(streams).toBe(asked);
   });
 
+  it('keeps the typed text when the answer to a new session is cut off', async () => {
+    const page = await signedIn(rig);
+    await page.route('**/api/chats', async (route) => {
+      if (route.request().method() === 'POST') await route.fulfill({ status: 201, contentType: 'application/json', body: '{"id":' });
+      else await route.continue();
+    });
+    const cut = page.waitForResponse((response) => response.request().method() === 'POST');
+    await say(page, 'not lost');
+    await cut;
+    await until('the text is back', async () => (await box(page).inputValue()) === 'not lost');
+    await page.unroute('**/api/chats');
+    await box(page).press('Enter');
+    await untilSaid(page, ['not lost', 'You said: not lost']);
+  });
+
   it('loads a session that was opened while the gateway was gone', async () => {
     const page = await signedIn(rig);
     await say(page, 'the first of all');

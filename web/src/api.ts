@@ -15,6 +15,10 @@ export class ApiError extends Error {
   }
 }
 
+/** Longer than anything but a file takes. */
+const answersWithinMs = 20_000;
+const notAnswered = 'The gateway does not answer.';
+
 async function request(
   method: string,
   path: string,
@@ -30,14 +34,17 @@ async function request(
       ...(body === undefined ? {} : { body }),
     });
   } catch {
-    throw new ApiError(0, 'The gateway does not answer.');
+    throw new ApiError(0, notAnswered);
   }
 }
 
+/** An answer that is cut, or does not come in time, is none: who asked tries again. A file may take as long as it needs. */
 async function ask<T>(method: string, path: string, body?: BodyInit, headers?: Record<string, string>): Promise<T> {
-  const response = await request(method, path, body, headers);
-  const answer = (await response.json().catch(() => ({}))) as T & { error?: string };
-  if (!response.ok) throw new ApiError(response.status, answer.error ?? `The gateway answered ${response.status}.`);
+  const signal = body instanceof File ? null : AbortSignal.timeout(answersWithinMs);
+  const response = await request(method, path, body, headers, signal);
+  const answer = (await response.json().catch(() => undefined)) as (T & { error?: string }) | undefined;
+  if (!response.ok) throw new ApiError(response.status, answer?.error ?? `The gateway answered ${response.status}.`);
+  if (answer === undefined) throw new ApiError(0, notAnswered);
   return answer;
 }
 
