@@ -38,7 +38,7 @@ async function request(
   }
 }
 
-/** An answer that is cut, or does not come in time, is none: who asked tries again. A file may take as long as it needs. */
+/** An answer that is cut, or does not come in time, is none. A file may take as long as it needs. */
 async function ask<T>(method: string, path: string, body?: BodyInit, headers?: Record<string, string>): Promise<T> {
   const signal = body instanceof File ? null : AbortSignal.timeout(answersWithinMs);
   const response = await request(method, path, body, headers, signal);

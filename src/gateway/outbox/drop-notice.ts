@@ -9,8 +9,8 @@ const maxName = 100;
 const maxFailure = 300;
 
 /**
- * Tells a chat that a message to it was dropped. undefined for drafts, removals and such notices themselves. `failure` is
- * shown to the chat and to the model.
+ * Tells a chat that a message to it was dropped. undefined for drafts, removals and such notices themselves. `failure`
+ * is shown to the chat and to the model.
  */
 export function dropNotice({ key, message, isDraft, isRemoval }: OutboxEntry, failure: string): OutboxItem | undefined {
   if (isDraft || isRemoval || key.startsWith(prefix)) return undefined;
