@@ -1,5 +1,4 @@
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 import type { Command } from 'commander';
 import type { App } from '../../app/app.ts';
 import { findNetworkFacts, type NetworkFacts, networkFactsText } from '../../app/status/network-status.ts';
@@ -7,7 +6,7 @@ import { usableBackend } from '../../app/status/sandbox-status.ts';
 import { type SessionStatus, sessionStatuses, sessionText, yoloTexts } from '../../app/status/session-status.ts';
 import { containerRemedy } from '../../backends/container-remedy.ts';
 import { mountedEngineSockets } from '../../backends/engine-sockets.ts';
-import { findHome } from '../../config/home.ts';
+import { findHome, stateFile } from '../../config/home.ts';
 import { checkConfig } from '../../config/load.ts';
 import type { Audience } from '../../config/sandbox-settings.ts';
 import { HermeticError } from '../../core/errors.ts';
@@ -152,7 +151,7 @@ async function approvalsNow(app: App): Promise<ApprovalsNow> {
     const pending = sessions.reduce((sum, session) => sum + session.pending, 0);
     return { approvals: { mode, pending }, sessions, setAside: [], stateProblem: null, missingDirectories: [], ...found };
   };
-  if (!existsSync(join(home, 'state.db'))) return answer(gateway?.sessions ?? []);
+  if (!existsSync(stateFile(home))) return answer(gateway?.sessions ?? []);
   try {
     const setAside = (await (await app.store()).setAside.list()).map(({ content: _, ...rest }) => rest);
     const missing = await app.sandboxes.missingDirectories();
